@@ -1,0 +1,95 @@
+//! Paths that survive JSON, whatever bytes they are made of.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::ffi::OsString;
+use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// An absolute path of a file that a change touches.
+///
+/// Serialised as a string when it is UTF-8, otherwise as `{"hex": "…"}` of its bytes, so that
+/// no name is ever altered by being recorded.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct FilePath(PathBuf);
+
+impl FilePath {
+    /// Takes the path as it is; the caller has made it absolute.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// The path itself.
+    pub fn as_path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl fmt::Display for FilePath {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.0.display())
+    }
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(untagged)]
+enum Form<'a> {
+    Text(std::borrow::Cow<'a, str>),
+    Bytes { hex: String },
+}
+
+impl Serialize for FilePath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let form = match self.0.to_str() {
+            Some(text) => Form::Text(text.into()),
+            None => Form::Bytes { hex: to_hex(self.0.as_os_str().as_bytes()) },
+        };
+        form.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for FilePath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Form::deserialize(deserializer)? {
+            Form::Text(text) => Ok(Self(PathBuf::from(text.into_owned()))),
+            Form::Bytes { hex } => from_hex(&hex)
+                .map(|bytes| Self(PathBuf::from(OsString::from_vec(bytes))))
+                .ok_or_else(|| D::Error::custom("a path in hex has pairs of the digits 0-9 and a-f")),
+        }
+    }
+}
+
+/// Lower-case hexadecimal digits of `bytes`.
+pub(crate) fn to_hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        write!(text, "{byte:02x}").ok();
+        text
+    })
+}
+
+/// The bytes that lower- or upper-case hexadecimal digits stand for.
+pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| (byte as char).to_digit(16);
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| Some((digit(*pair.first()?)? * 16 + digit(*pair.get(1)?)?) as u8)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_not_utf8_survives_json() {
+        let path = FilePath::new(OsString::from_vec(b"/tmp/\xff\xfe name".to_vec()));
+        let json = serde_json::to_string(&path).unwrap();
+        assert_eq!(json, r#"{"hex":"2f746d702ffffe206e616d65"}"#);
+        assert_eq!(serde_json::from_str::<FilePath>(&json).unwrap(), path);
+    }
+
+    #[test]
+    fn an_ordinary_name_is_plain_text() {
+        assert_eq!(serde_json::to_string(&FilePath::new("/a/ü")).unwrap(), r#""/a/ü""#);
+    }
+}

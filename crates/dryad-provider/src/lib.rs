@@ -1,0 +1,13 @@
+//! Model APIs, turned into one stream of deltas.
+//!
+//! **Belongs here:** the [`Provider`] contract, one folder per API (wire types, stream decoder), the
+//! only HTTP client of the program, the model catalogue, keys, and the scripted model.
+//! **Does not belong here:** what an answer leads to. Tools, sessions and runs are other crates'.
+//!
+//! Invariants: a stream that is dropped has closed its connection; an error never holds a key; what
+//! a provider wants back (signatures, encrypted reasoning) is kept byte for byte.
+
+pub mod delta;
+pub mod error;
+pub mod provider;
+pub mod request;
