@@ -1,1 +1,15 @@
-//! stub
+//! The hands: the one crate that changes anything.
+//!
+//! **Belongs here:** fingerprints of what stands on disk, applying one change set, running one
+//! process, keeping long outputs.
+//! **Does not belong here:** deciding whether to do it. What arrives here has been judged.
+//!
+//! Invariants: a change set is applied whole or not at all, only to what its planner saw, and success
+//! is reported only after every touched path has been read again and compared.
+#![expect(clippy::disallowed_methods, reason = "this crate is the one home of file writes and process starts")]
+
+pub mod apply;
+pub mod artifact;
+pub mod contents;
+pub mod fingerprint;
+pub mod mask;

@@ -1,0 +1,75 @@
+//! What stands at a path right now, as an image.
+//!
+//! Files are hashed as they are read, a piece at a time: their size does not matter.
+
+use dryad_protocol::image::{BlobId, FileImage, Image};
+use dryad_protocol::path::FilePath;
+use dryad_protocol::time::Timestamp;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
+
+/// The permission bits of a mode.
+const PERMISSIONS: u32 = 0o7777;
+
+/// Names these bytes by their hash.
+pub fn blob_id(bytes: &[u8]) -> BlobId {
+    BlobId::from_hash(*blake3::hash(bytes).as_bytes())
+}
+
+/// What stands at `path`, links not followed.
+pub fn image_at(path: &Path) -> io::Result<Image> {
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        // A component that is a file means that nothing can stand below it.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Image::Absent);
+        }
+        Err(error) => return Err(error),
+    };
+    let kind = metadata.file_type();
+    if kind.is_symlink() {
+        Ok(Image::Symlink { target: FilePath::new(fs::read_link(path)?) })
+    } else if kind.is_dir() {
+        Ok(Image::Directory { mode: metadata.permissions().mode() & PERMISSIONS })
+    } else if kind.is_file() {
+        file_image(path)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file, a directory nor a link"))
+    }
+}
+
+/// The image of a file with these bytes and this metadata.
+pub fn image_of_bytes(bytes: &[u8], metadata: &Metadata) -> Image {
+    Image::File(FileImage {
+        blob: blob_id(bytes),
+        size: bytes.len() as u64,
+        mode: metadata.permissions().mode() & PERMISSIONS,
+        modified: Some(modified(metadata)),
+    })
+}
+
+fn file_image(path: &Path) -> io::Result<Image> {
+    let mut file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let mut hasher = blake3::Hasher::new();
+    let mut piece = vec![0; 64 * 1024];
+    let mut size = 0;
+    loop {
+        let count = file.read(&mut piece)?;
+        let Some(read) = piece.get(..count).filter(|read| !read.is_empty()) else { break };
+        hasher.update(read);
+        size += count as u64;
+    }
+    Ok(Image::File(FileImage {
+        blob: BlobId::from_hash(*hasher.finalize().as_bytes()),
+        size,
+        mode: metadata.permissions().mode() & PERMISSIONS,
+        modified: Some(modified(&metadata)),
+    }))
+}
+
+fn modified(metadata: &Metadata) -> Timestamp {
+    Timestamp::from_millis(metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000)
+}
