@@ -9,5 +9,7 @@
 
 pub mod delta;
 pub mod error;
+mod json_error;
 pub mod provider;
 pub mod request;
+pub mod scripted;
