@@ -136,6 +136,9 @@ pub struct Compat {
     /// Whether a tool result must carry the tool's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requires_tool_result_name: Option<bool>,
+    /// Whether thinking can be switched off altogether.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supports_thinking_off: Option<bool>,
     /// Which field asks for and carries reasoning: `openai`, `openrouter`, `deepseek`, `qwen`, `zai`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking_format: Option<String>,
