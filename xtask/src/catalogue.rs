@@ -12,7 +12,7 @@ use std::path::Path;
 const MAX_BYTES: usize = 120 * 1024;
 
 /// OpenRouter lists hundreds of models; these families are kept, and of each the plain ids only.
-const OPENROUTER_FAMILIES: [&str; 13] = [
+const OPENROUTER_FAMILIES: [&str; 14] = [
     "anthropic/claude-",
     "openai/gpt-5.6",
     "openai/gpt-6",
@@ -20,11 +20,12 @@ const OPENROUTER_FAMILIES: [&str; 13] = [
     "google/gemini-3.",
     "google/gemini-4",
     "deepseek/deepseek-v4",
-    "moonshotai/kimi-k",
+    "moonshotai/kimi-k2.",
+    "moonshotai/kimi-k3",
     "qwen/qwen3.8",
-    "qwen/qwen3-coder",
+    "qwen/qwen3-coder-next",
     "x-ai/grok-4.",
-    "z-ai/glm-5.",
+    "z-ai/glm-5.3",
     "openrouter/auto",
 ];
 
@@ -84,8 +85,8 @@ fn provider_models(provider: &Value, listed: &Value) -> Result<Vec<Value>> {
         }
     }
     rows.sort_by(|one, other| one["id"].as_str().cmp(&other["id"].as_str()));
-    if id == "openrouter" {
-        rows.truncate(OPENROUTER_LIMIT);
+    if id == "openrouter" && rows.len() > OPENROUTER_LIMIT {
+        bail!("{} models of OpenRouter are too many; keep fewer families", rows.len());
     }
     Ok(rows)
 }
@@ -100,10 +101,14 @@ fn spoken<'a>(provider: &str, api: &'a str) -> &'a str {
 }
 
 fn wanted(provider: &str, model: &str) -> bool {
-    let plain = !model.contains(':') && !model.contains("-batch") && !model.ends_with("-pro");
+    let plain = !model.contains(':') && !model.ends_with("-customtools") && !is_openai_pro(model);
     let family = OPENROUTER_FAMILIES.iter().any(|family| model.starts_with(family));
     let unsuited = ["deep-research", "computer-use", "robotics", "safeguard", "audio"];
     !unsuited.iter().any(|word| model.contains(word)) && (provider != "openrouter" || (plain && family))
+}
+
+fn is_openai_pro(model: &str) -> bool {
+    model.starts_with("openai/") && model.ends_with("-pro")
 }
 
 fn row(provider: &Value, model: &Value) -> Result<Value> {
