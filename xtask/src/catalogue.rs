@@ -17,7 +17,7 @@ const OPENROUTER_FAMILIES: [&str; 14] = [
     "openai/gpt-5.6",
     "openai/gpt-6",
     "openai/gpt-oss",
-    "google/gemini-3.",
+    "google/gemini-3.8",
     "google/gemini-4",
     "deepseek/deepseek-v4",
     "moonshotai/kimi-k2.",
