@@ -13,3 +13,4 @@ pub mod artifact;
 pub mod contents;
 pub mod fingerprint;
 pub mod mask;
+pub mod process;

@@ -48,8 +48,8 @@ pub struct CommandOutput {
     pub total_lines: u64,
     /// Bytes kept of the beginning and of the end, when not all were kept.
     pub truncated: Option<KeptBytes>,
-    /// Where all of it is kept, when not all of it is in `text`.
-    pub full_output: Option<FilePath>,
+    /// The artifact that holds all of it, when not all of it is in `text`.
+    pub full_output: Option<u64>,
 }
 
 /// How much of an output's two ends was kept.

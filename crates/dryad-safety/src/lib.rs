@@ -1,1 +1,26 @@
-//! stub
+//! The conscience: what a tool may do, what it is about to do, and what it did.
+//!
+//! **Belongs here:** the [`Tool`](tool::Tool) contract, plans, the registry, gates, the pipeline that
+//! takes a call from plan to result, the orchestrator of batches, previews, the operation log.
+//! **Does not belong here:** any particular tool, models, sessions, runs.
+//!
+//! The invariant: a tool does not act. It returns a [`Plan`](plan::Plan); every plan passes every gate
+//! before `dryad-effects` sees it, and what was applied is recorded before its result is given back.
+
+pub mod arguments;
+pub mod clock;
+pub mod command_result;
+pub mod diff;
+pub mod gate;
+pub mod oplog;
+pub mod orchestrator;
+pub mod pipeline;
+pub mod plan;
+pub mod progress;
+pub mod registry;
+pub mod snapshot;
+pub mod spec;
+pub mod tool;
+
+pub use dryad_effects::artifact;
+pub use dryad_effects::mask;

@@ -1,0 +1,102 @@
+//! From the model's arguments to a tool's own types, and from those types to a schema.
+
+use crate::tool::ToolError;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// Reads the arguments of a call; the error names the field.
+pub fn parse<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, ToolError> {
+    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
+        let path = error.path().to_string();
+        let problem = error.into_inner();
+        match path.as_str() {
+            "." => ToolError::new(format!("invalid arguments: {problem}")),
+            field => ToolError::new(format!("invalid arguments: {field}: {problem}")),
+        }
+    })
+}
+
+/// The JSON Schema of a tool's arguments, self-contained and in declared order.
+pub fn schema<T: JsonSchema>() -> Arc<RawValue> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.remove("title");
+    schema.remove("description");
+    let text = serde_json::value::to_raw_value(&schema);
+    // A schema is plain JSON, so this cannot fail; an empty object schema would still be a valid one.
+    Arc::from(text.unwrap_or_else(|_| RawValue::NULL.to_owned()))
+}
+
+/// Moves each argument given under an older name to its present one.
+pub fn rename(arguments: &mut Map<String, Value>, names: &[(&str, &str)]) {
+    for (old, new) in names {
+        if !arguments.contains_key(*new)
+            && let Some(value) = arguments.remove(*old)
+        {
+            arguments.insert((*new).to_owned(), value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Sample {
+        /// Where to look.
+        path: String,
+        /// The first line.
+        #[serde(default)]
+        #[expect(dead_code, reason = "only its schema and its type error matter")]
+        offset: Option<u64>,
+    }
+
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().unwrap()
+    }
+
+    #[test]
+    fn an_error_names_the_field_and_what_is_wrong() {
+        let error = parse::<Sample>(object(json!({"path": "a", "offset": "x"}))).unwrap_err();
+        assert_eq!(error.to_string(), "invalid arguments: offset: invalid type: string \"x\", expected u64");
+        let error = parse::<Sample>(object(json!({}))).unwrap_err();
+        assert_eq!(error.to_string(), "invalid arguments: missing field `path`");
+    }
+
+    #[test]
+    fn older_names_are_understood() {
+        let mut arguments = object(json!({"file_path": "a"}));
+        rename(&mut arguments, &[("file_path", "path")]);
+        assert_eq!(parse::<Sample>(arguments).unwrap().path, "a");
+    }
+
+    #[test]
+    fn the_schema_carries_the_field_docs_and_nothing_else() {
+        assert_eq!(
+            serde_json::from_str::<Value>(schema::<Sample>().get()).unwrap(),
+            json!({
+                "type": "object",
+                "properties": {
+                    "path": {"description": "Where to look.", "type": "string"},
+                    "offset": {
+                        "description": "The first line.", "type": ["integer", "null"],
+                        "format": "uint64", "minimum": 0, "default": null
+                    },
+                },
+                "additionalProperties": false,
+                "required": ["path"],
+            })
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! Planned file changes stay inside the granted roots, in every mode.
+
+use super::{Gate, Verdict};
+use crate::plan::Effect;
+use crate::spec::ToolSpec;
+use dryad_protocol::path::FilePath;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The directories below which tools may change files.
+#[derive(Clone, Debug)]
+pub struct GrantedRoots {
+    roots: Vec<PathBuf>,
+}
+
+impl GrantedRoots {
+    /// Grants these directories; links in their paths are resolved now.
+    pub fn new(roots: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self { roots: roots.into_iter().map(|root| root.canonicalize().unwrap_or(root)).collect() }
+    }
+
+    fn holds(&self, path: &FilePath) -> io::Result<bool> {
+        let real = real_parent(path.as_path())?;
+        Ok(self.roots.iter().any(|root| real.starts_with(root)))
+    }
+}
+
+impl Gate for GrantedRoots {
+    fn judge(&self, _tool: &ToolSpec, effect: &Effect) -> Result<Verdict, String> {
+        let Effect::Files(files) = effect else { return Ok(Verdict::Allow) };
+        for change in files.changes.iter() {
+            let held = self.holds(&change.path).map_err(|error| format!("cannot resolve {}: {error}", change.path))?;
+            if !held {
+                return Ok(Verdict::Deny(format!(
+                    "{} is outside the granted roots ({}); grant its directory with --root",
+                    change.path,
+                    self.roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", "),
+                )));
+            }
+        }
+        Ok(Verdict::Allow)
+    }
+}
+
+/// The directory a path's name lies in, links resolved, together with what does not exist yet.
+fn real_parent(path: &Path) -> io::Result<PathBuf> {
+    let mut missing = Vec::new();
+    let mut existing = path.parent().unwrap_or(path);
+    loop {
+        match existing.canonicalize() {
+            Ok(real) => return Ok(missing.iter().rev().fold(real, |real, name| real.join(name))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // `..` below something that does not exist cannot be resolved: refuse it.
+                let name = existing.file_name().ok_or(error)?;
+                missing.push(name.to_owned());
+                existing = existing.parent().unwrap_or(Path::new("/"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}

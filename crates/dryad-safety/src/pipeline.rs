@@ -1,0 +1,176 @@
+//! One call from its arguments to its result: find, plan, judge, apply, record.
+//!
+//! ```text
+//! Call ─► registry ─► tool.plan ─► gates ─► apply ─► operation log ─► ToolResult
+//! ```
+//!
+//! Every call ends in exactly one result, whatever happens on the way: an unknown tool, bad
+//! arguments, a denial, a panic and a cancellation are results too.
+
+use crate::clock::Clock;
+use crate::command_result::command_result;
+use crate::gate::{Gate, Verdict, judge_all};
+use crate::oplog::OperationLog;
+use crate::plan::{Effect, FilesEffect, Plan};
+use crate::progress::Progress;
+use crate::registry::Registry;
+use crate::tool::{PlanContext, Tool, ToolError};
+use dryad_effects::process::{self, Surroundings};
+use dryad_protocol::call::{Call, ToolResult};
+use dryad_protocol::command::CommandSpec;
+use dryad_protocol::content::UserBlock;
+use dryad_protocol::id::OperationId;
+use dryad_protocol::operation::{Operation, OperationEffect};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// The characters of bad argument text that are shown back to the model.
+const SHOWN_ARGUMENTS: usize = 300;
+
+/// Takes calls from plan to result. There is one per workspace.
+pub struct Pipeline {
+    /// The tools.
+    pub registry: Arc<Registry>,
+    /// The checks, all of which every plan passes.
+    pub gates: Vec<Box<dyn Gate>>,
+    /// Where applied plans are recorded.
+    pub log: Arc<dyn OperationLog>,
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// Relative paths start here.
+    pub workdir: PathBuf,
+    /// Secrets to cover, and where long outputs go.
+    pub surroundings: Surroundings,
+}
+
+impl Pipeline {
+    /// Carries out one call.
+    pub async fn run(&self, call: &Call, cancel: &CancellationToken, progress: &Progress) -> ToolResult {
+        let result = match self.try_run(call, cancel, progress).await {
+            Ok(result) => result,
+            Err(error) => ToolResult::error(error.to_string()),
+        };
+        self.masked(result)
+    }
+
+    async fn try_run(
+        &self,
+        call: &Call,
+        cancel: &CancellationToken,
+        progress: &Progress,
+    ) -> Result<ToolResult, ToolError> {
+        let tool = self.registry.get(&call.name).ok_or_else(|| self.unknown_tool(&call.name))?;
+        let context = PlanContext { workdir: self.workdir.clone(), cancel: cancel.clone(), progress: progress.clone() };
+        context.check_cancelled()?;
+        let effect = match plan(&tool, call, context).await? {
+            Plan::Answer(result) => return Ok(result),
+            Plan::Act(effect) => effect,
+        };
+        match judge_all(&self.gates, tool.spec(), &effect) {
+            Verdict::Allow => self.apply(call, &tool, effect, cancel, progress).await,
+            Verdict::Deny(reason) => Err(ToolError::new(format!("denied: {reason}"))),
+            // Nobody is there to ask yet, and a gate that is not answered stays shut.
+            Verdict::Ask(reason) => Err(ToolError::new(format!("denied, since nobody could be asked: {reason}"))),
+        }
+    }
+
+    async fn apply(
+        &self,
+        call: &Call,
+        tool: &Arc<dyn Tool>,
+        effect: Effect,
+        cancel: &CancellationToken,
+        progress: &Progress,
+    ) -> Result<ToolResult, ToolError> {
+        if cancel.is_cancelled() {
+            return Err(ToolError::aborted());
+        }
+        let (result, effect) = match effect {
+            Effect::Files(files) => apply_files(files).await?,
+            Effect::Command(command) => self.run_command(command, cancel, progress).await?,
+        };
+        self.record(call, tool, effect)?;
+        Ok(result)
+    }
+
+    async fn run_command(
+        &self,
+        command: CommandSpec,
+        cancel: &CancellationToken,
+        progress: &Progress,
+    ) -> Result<(ToolResult, OperationEffect), ToolError> {
+        let show = |text: String| progress.update(ToolResult::text(text));
+        let outcome = process::run(&command, &self.surroundings, cancel, &show)
+            .await
+            .map_err(|error| ToolError::new(error.to_string()))?;
+        Ok((command_result(&command, &outcome), OperationEffect::Command { command }))
+    }
+
+    fn record(&self, call: &Call, tool: &Arc<dyn Tool>, effect: OperationEffect) -> Result<(), ToolError> {
+        let operation = Operation {
+            id: OperationId::from(uuid::Uuid::now_v7().simple().to_string()),
+            timestamp: self.clock.now(),
+            call_id: call.id.clone(),
+            tool_name: tool.spec().name.clone(),
+            effect,
+        };
+        self.log
+            .append(operation)
+            .map_err(|error| ToolError::new(format!("applied, but it could not be recorded: {error}")))
+    }
+
+    fn unknown_tool(&self, name: &str) -> ToolError {
+        let tools = self.registry.all();
+        let known: Vec<&str> =
+            tools.iter().map(|tool| tool.spec()).filter(|spec| !spec.hidden).map(|spec| spec.name.as_str()).collect();
+        ToolError::new(format!("Tool {name} not found; the tools are: {}", known.join(", ")))
+    }
+
+    /// Covers secrets in everything the model would read.
+    fn masked(&self, mut result: ToolResult) -> ToolResult {
+        for block in &mut result.content {
+            if let UserBlock::Text(block) = block
+                && let std::borrow::Cow::Owned(covered) = self.surroundings.mask.text(&block.text)
+            {
+                block.text = covered;
+            }
+        }
+        result
+    }
+}
+
+/// Plans on a thread where blocking is allowed; a panic there becomes an error.
+async fn plan(tool: &Arc<dyn Tool>, call: &Call, context: PlanContext) -> Result<Plan, ToolError> {
+    let arguments = call.arguments.clone().map_err(|bad| {
+        let shown: String = bad.text.chars().take(SHOWN_ARGUMENTS).collect();
+        ToolError::new(format!("the arguments are not a JSON object: {}; they began: {shown}", bad.problem))
+    })?;
+    let tool = tool.clone();
+    let name = call.name.clone();
+    tokio::task::spawn_blocking(move || tool.plan(arguments, &context))
+        .await
+        .unwrap_or_else(|error| Err(crashed(&name, error)))
+}
+
+async fn apply_files(files: FilesEffect) -> Result<(ToolResult, OperationEffect), ToolError> {
+    let FilesEffect { changes, contents, result } = files;
+    let applied = tokio::task::spawn_blocking(move || {
+        dryad_effects::apply::apply(&changes, &contents).map(|()| changes).map_err(|error| error.to_string())
+    });
+    let changes = applied.await.map_err(|error| crashed("apply", error))?.map_err(ToolError::new)?;
+    Ok((result, OperationEffect::Files { changes }))
+}
+
+fn crashed(what: &str, error: tokio::task::JoinError) -> ToolError {
+    let message = match error.try_into_panic() {
+        Ok(panic) => panic_text(panic.as_ref()),
+        Err(error) => error.to_string(),
+    };
+    ToolError::new(format!("{what} crashed: {message}"))
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|&text| text.to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
