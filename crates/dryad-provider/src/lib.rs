@@ -7,9 +7,15 @@
 //! Invariants: a stream that is dropped has closed its connection; an error never holds a key; what
 //! a provider wants back (signatures, encrypted reasoning) is kept byte for byte.
 
+pub mod catalogue;
+mod compat;
+pub mod decode;
 pub mod delta;
 pub mod error;
+pub mod http;
 mod json_error;
 pub mod provider;
 pub mod request;
 pub mod scripted;
+pub mod secret;
+pub mod sse;
