@@ -1,0 +1,97 @@
+//! One frame: a JSON object on a line of its own.
+//!
+//! Outbound, [`write_frame`] turns any value into one line in one write, so that two frames cannot
+//! mix. Inbound, [`InboundFrame::parse`] takes a line that [`FrameReader`](crate::reader::FrameReader)
+//! has cut out of the stream. Only the outermost form is checked here: that it is an object with a
+//! `type`. What the rest means is decided by whoever handles that type.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::io;
+use thiserror::Error;
+
+/// Writes `frame` as one line and flushes it.
+///
+/// The line is complete before its first byte is written, so a value that cannot be serialised
+/// leaves nothing behind on `out`.
+pub fn write_frame(out: &mut impl io::Write, frame: &impl Serialize) -> io::Result<()> {
+    out.write_all(&encode_frame(frame)?)?;
+    out.flush()
+}
+
+/// Makes the line of `frame`, its line feed included.
+pub fn encode_frame(frame: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(frame)?;
+    // Only raw JSON taken over from elsewhere can hold a line feed, and only between its tokens.
+    if let Some(first) = memchr::memchr(b'\n', &line) {
+        line[first..].iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
+    }
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// A frame as read: its type, and all of its fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InboundFrame {
+    /// What the frame is, from its field `type`.
+    pub kind: String,
+    /// Every field as it came, `type` and `id` included.
+    pub fields: Map<String, Value>,
+}
+
+/// Why a line is no frame, in the words of the answer to it.
+#[derive(Debug, Error)]
+pub enum ParseFailure {
+    /// The line does not end within the limit; the rest of it is skipped.
+    #[error("Failed to parse command: the line is longer than {limit} bytes")]
+    TooLong {
+        /// The most bytes a line may have.
+        limit: usize,
+    },
+    /// The line is no UTF-8.
+    #[error("Failed to parse command: byte {at} of the line is not UTF-8")]
+    NotUtf8 {
+        /// The offset of the first bad byte, counted from 0.
+        at: usize,
+    },
+    /// The line is no JSON.
+    #[error("Failed to parse command: {0}")]
+    NotJson(#[source] serde_json::Error),
+    /// The line is JSON, but no object.
+    #[error("Failed to parse command: expected an object, found {found}")]
+    NotAnObject {
+        /// What it is instead.
+        found: &'static str,
+    },
+    /// The object does not say what it is.
+    #[error("Failed to parse command: expected a string in the field `type`")]
+    NoType,
+}
+
+impl InboundFrame {
+    /// Reads a frame from the bytes of its line, the line ending left out.
+    pub fn parse(line: &[u8]) -> Result<Self, ParseFailure> {
+        let text = std::str::from_utf8(line).map_err(|error| ParseFailure::NotUtf8 { at: error.valid_up_to() })?;
+        let value: Value = serde_json::from_str(text).map_err(ParseFailure::NotJson)?;
+        let found = kind_of(&value);
+        let Value::Object(fields) = value else {
+            return Err(ParseFailure::NotAnObject { found });
+        };
+        let kind = fields.get("type").and_then(Value::as_str).ok_or(ParseFailure::NoType)?.to_owned();
+        Ok(Self { kind, fields })
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests;
