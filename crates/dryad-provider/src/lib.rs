@@ -14,6 +14,8 @@ pub mod delta;
 pub mod error;
 pub mod http;
 mod json_error;
+pub mod keys;
+pub mod models_file;
 pub mod provider;
 pub mod request;
 pub mod scripted;

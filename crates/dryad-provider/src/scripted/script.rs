@@ -336,7 +336,7 @@ fn script_error(file: Option<&Path>, key: String, error: &serde_json::Error) -> 
     ScriptError {
         place: file.map_or_else(|| "(text)".to_owned(), |file| file.display().to_string()),
         line: error.line(),
-        column: error.column(),
+        column: error.column().max(1),
         key,
         problem: crate::json_error::without_position(error),
     }

@@ -202,7 +202,7 @@ fn a_bad_script_names_file_line_and_key() {
         r#"{"steps": [{"error": {"kind": "tired"}}]}"#,
         "bad script story.json:1:37: steps[0].error.kind: unknown variant `tired`, expected one of `auth`, `rateLimit`, `overloaded`, `contextOverflow`, `badRequest`, `network`, `streamBroken`, `unsupported`",
     );
-    refuses("{\"steps\": [\n", "bad script story.json:2:0: steps: EOF while parsing a list");
+    refuses("{\"steps\": [\n", "bad script story.json:2:1: steps: EOF while parsing a list");
     refuses("{\"steps\": []} x", "bad script story.json:1:15: .: trailing characters");
     refuses("{}", "bad script story.json:1:2: .: missing field `steps`");
 }
