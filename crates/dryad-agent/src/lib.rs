@@ -1,1 +1,18 @@
-//! stub
+//! Runs: a prompt, the turns it takes, and everything that is told on the way.
+//!
+//! **Belongs here:** the loop of model requests and tool calls, the queues of messages that wait, the
+//! system prompt, the events in their order.
+//! **Does not belong here:** particular tools, model APIs, files, frames or screens. Those are given.
+//!
+//! Invariants: every call ends in exactly one result; a cancelled run leaves a conversation that the
+//! next request can carry on; events come in the documented order, whatever happens.
+
+pub mod agent;
+pub mod event_sink;
+pub mod prompt;
+pub mod queue;
+
+mod calls;
+mod draft;
+mod run;
+mod turn;

@@ -1,0 +1,132 @@
+//! One prompt until idle.
+//!
+//! ```text
+//! prompt + steering ─► turn ─► calls ─► steering? ─► turn ─► …
+//!                                └─ no calls: steering, then follow-ups, else the end
+//! ```
+
+use crate::agent::{Agent, RunEnd};
+use crate::calls::Calls;
+use crate::event_sink::EventSink;
+use crate::queue::Queues;
+use crate::turn::{self, Answer};
+use dryad_protocol::event::{Event, MessageEvent, RunEvent};
+use dryad_protocol::message::{Message, StopReason};
+use dryad_provider::request::Request;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// What a call gets that was still being written when its message ended early.
+const NEVER_STARTED: &str = "Aborted before execution";
+
+/// A run in progress.
+pub(crate) struct Run<'a> {
+    agent: &'a mut Agent,
+    queues: &'a Queues,
+    cancel: &'a CancellationToken,
+    sink: Arc<dyn EventSink>,
+    /// Everything the run has added.
+    added: Vec<Arc<Message>>,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(agent: &'a mut Agent, queues: &'a Queues, cancel: &'a CancellationToken) -> Self {
+        let sink = agent.parts.sink.clone();
+        Self { agent, queues, cancel, sink, added: Vec::new() }
+    }
+
+    pub(crate) async fn go(mut self, prompt: Message) -> RunEnd {
+        self.emit(RunEvent::AgentStart);
+        let mut injected = vec![Arc::new(prompt)];
+        injected.extend(self.queues.take_steering());
+        let end = loop {
+            match self.turn(injected).await {
+                TurnEnd::GoOn(next) => injected = next,
+                TurnEnd::Over(end) => break end,
+            }
+        };
+        self.emit(RunEvent::AgentEnd { messages: &self.added, will_retry: false });
+        end
+    }
+
+    async fn turn(&mut self, injected: Vec<Arc<Message>>) -> TurnEnd {
+        self.emit(RunEvent::TurnStart);
+        for message in injected {
+            self.emit(MessageEvent::MessageStart { message: &message });
+            self.emit(MessageEvent::MessageEnd { message: &message });
+            self.add(message);
+        }
+        let answer = self.ask().await;
+        self.add(answer.message.clone());
+        let results = self.calls(&answer).await;
+        self.emit(RunEvent::TurnEnd { message: &answer.message, tool_results: &results });
+        self.next(&answer)
+    }
+
+    async fn ask(&self) -> Answer {
+        let Agent { parts, tools, tool_choice, .. } = &*self.agent;
+        let messages = self.agent.messages();
+        let request = Request {
+            model: &parts.model,
+            system: &parts.system_prompt,
+            messages: &messages,
+            tools,
+            tool_choice,
+            thinking: parts.model.clamp_thinking(parts.thinking),
+            max_tokens: None,
+            cache_key: parts.cache_key.as_deref(),
+        };
+        turn::ask(parts.provider.as_ref(), request, self.sink.as_ref(), &parts.clock, self.cancel).await
+    }
+
+    /// Carries out the calls of an answer, or refuses them when the answer did not come to its end.
+    async fn calls(&mut self, answer: &Answer) -> Vec<Arc<Message>> {
+        let parts = &self.agent.parts;
+        let calls =
+            Calls { pipeline: &parts.pipeline, sink: self.sink.as_ref(), queues: self.queues, clock: &parts.clock };
+        let results = match answer.stop_reason {
+            StopReason::Error | StopReason::Aborted => calls.refuse(&answer.calls, NEVER_STARTED),
+            StopReason::Stop | StopReason::Length | StopReason::ToolUse => calls.run(&answer.calls, self.cancel).await,
+        };
+        for result in &results {
+            self.add(result.clone());
+        }
+        results
+    }
+
+    /// What follows a turn.
+    fn next(&self, answer: &Answer) -> TurnEnd {
+        let error = || answer.message.as_assistant().and_then(|message| message.error_message.clone());
+        match answer.stop_reason {
+            StopReason::Aborted => return TurnEnd::Over(RunEnd::Cancelled),
+            StopReason::Error => return TurnEnd::Over(RunEnd::Failed(error().unwrap_or_default())),
+            StopReason::Stop | StopReason::Length | StopReason::ToolUse => {}
+        }
+        if self.cancel.is_cancelled() {
+            return TurnEnd::Over(RunEnd::Cancelled);
+        }
+        let mut next = self.queues.take_steering();
+        if next.is_empty() && answer.calls.is_empty() {
+            next = self.queues.take_follow_up();
+            if next.is_empty() {
+                return TurnEnd::Over(RunEnd::Completed);
+            }
+        }
+        TurnEnd::GoOn(next)
+    }
+
+    fn add(&mut self, message: Arc<Message>) {
+        self.agent.remember(&message);
+        self.added.push(message);
+    }
+
+    fn emit<'e>(&self, event: impl Into<Event<'e>>) {
+        self.sink.emit(&event.into());
+    }
+}
+
+enum TurnEnd {
+    /// Another turn, which begins with these messages.
+    GoOn(Vec<Arc<Message>>),
+    Over(RunEnd),
+}

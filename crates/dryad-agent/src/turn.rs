@@ -1,0 +1,116 @@
+//! One model request and its answer.
+
+use crate::draft::Draft;
+use crate::event_sink::EventSink;
+use dryad_protocol::call::Call;
+use dryad_protocol::event::{Event, MessageEvent};
+use dryad_protocol::message::{AssistantMessage, Message, StopReason};
+use dryad_provider::error::ProviderError;
+use dryad_provider::provider::{DeltaStream, Provider};
+use dryad_provider::request::Request;
+use dryad_safety::clock::Clock;
+use futures_util::FutureExt as _;
+use futures_util::StreamExt as _;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// What an aborted message says.
+const ABORTED: &str = "Request was aborted";
+
+/// An answer and the calls it makes.
+pub(crate) struct Answer {
+    /// The answer, always an assistant message.
+    pub(crate) message: Arc<Message>,
+    /// Why it ended.
+    pub(crate) stop_reason: StopReason,
+    /// Its calls, in order.
+    pub(crate) calls: Vec<Call>,
+}
+
+/// Asks the model and tells how the answer grows. Failure and cancellation are answers too: what
+/// arrived is kept, with the reason.
+///
+/// Cancelling drops the stream, which closes the connection.
+pub(crate) async fn ask(
+    provider: &dyn Provider,
+    request: Request<'_>,
+    sink: &dyn EventSink,
+    clock: &Clock,
+    cancel: &CancellationToken,
+) -> Answer {
+    let mut draft = Draft::new(request.model, sink, clock.now());
+    let start = Message::Assistant(draft.message().clone());
+    sink.emit(&Event::from(MessageEvent::MessageStart { message: &start }));
+    let ended = tokio::select! {
+        biased;
+        () = cancel.cancelled() => End::Cancelled,
+        ended = receive(provider, request, &mut draft, clock, cancel) => ended,
+    };
+    match ended {
+        End::Complete => {}
+        End::Cancelled => draft.fail(StopReason::Aborted, ABORTED.to_owned()),
+        End::Failed(error) => draft.fail(StopReason::Error, error.to_string()),
+    }
+    let (message, calls) = draft.finish(clock.now());
+    let stop_reason = settled(&message, &calls);
+    let message = Arc::new(Message::Assistant(AssistantMessage { stop_reason, ..message }));
+    sink.emit(&Event::from(MessageEvent::MessageEnd { message: &message }));
+    Answer { message, stop_reason, calls }
+}
+
+enum End {
+    Complete,
+    Cancelled,
+    Failed(ProviderError),
+}
+
+async fn receive(
+    provider: &dyn Provider,
+    request: Request<'_>,
+    draft: &mut Draft<'_>,
+    clock: &Clock,
+    cancel: &CancellationToken,
+) -> End {
+    let mut stream = match provider.stream(request).await {
+        Ok(stream) => stream,
+        Err(error) => return End::Failed(error),
+    };
+    while let Some(delta) = next(&mut stream, draft).await {
+        match delta {
+            Ok(delta) => {
+                draft.note_first_delta(clock.now());
+                draft.push(delta);
+            }
+            Err(error) => return End::Failed(error),
+        }
+        // A stream that is always ready would never let go otherwise.
+        if cancel.is_cancelled() {
+            return End::Cancelled;
+        }
+    }
+    if draft.stopped() {
+        End::Complete
+    } else {
+        End::Failed(ProviderError::StreamBroken { message: "the answer ended without a stop".to_owned() })
+    }
+}
+
+/// The next delta. Before it has to wait for one, it tells what the draft has grown by.
+async fn next(
+    stream: &mut DeltaStream,
+    draft: &mut Draft<'_>,
+) -> Option<Result<dryad_provider::delta::Delta, ProviderError>> {
+    if let Some(ready) = stream.next().now_or_never() {
+        return ready;
+    }
+    draft.tell();
+    stream.next().await
+}
+
+/// A message with calls asks for tools, whatever the provider called its end.
+fn settled(message: &AssistantMessage, calls: &[Call]) -> StopReason {
+    match message.stop_reason {
+        StopReason::Stop if !calls.is_empty() => StopReason::ToolUse,
+        reason => reason,
+    }
+}
