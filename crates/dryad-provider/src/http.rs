@@ -14,6 +14,7 @@ mod retry_after;
 mod vendor_error;
 
 pub use body::SseBody;
+pub(crate) use vendor_error::event_error;
 pub use vendor_error::stream_error;
 
 use crate::error::ProviderError;

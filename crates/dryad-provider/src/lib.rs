@@ -7,6 +7,7 @@
 //! Invariants: a stream that is dropped has closed its connection; an error never holds a key; what
 //! a provider wants back (signatures, encrypted reasoning) is kept byte for byte.
 
+pub mod anthropic;
 pub mod catalogue;
 mod compat;
 pub mod decode;
@@ -16,6 +17,7 @@ pub mod http;
 mod json_error;
 pub mod keys;
 pub mod models_file;
+pub mod openai_chat;
 pub mod provider;
 pub mod request;
 pub mod scripted;

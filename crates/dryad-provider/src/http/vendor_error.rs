@@ -144,6 +144,12 @@ pub fn stream_error(provider: &str, kind: &str, message: String) -> ProviderErro
     }
 }
 
+/// The error that an event of a stream holds, in whichever shape.
+pub(crate) fn event_error(provider: &str, data: &str) -> ProviderError {
+    let text = ServerText::parse(data);
+    stream_error(provider, &text.kind, text.message)
+}
+
 fn word(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),
