@@ -3,15 +3,20 @@
 //! The command has a process group of its own, no standard input, and one pipe for standard output
 //! and standard error, so that what it prints arrives in the order it was written. What is kept in
 //! memory is bounded; see [`output`].
+//!
+//! Nothing here needs a hook between fork and exec, so that the standard library starts the process
+//! in the cheap way, which does not copy the memory map of a large program.
 
 mod group;
 mod output;
+#[cfg(test)]
+mod tests;
 
 pub use group::kill_all;
 
 use crate::artifact::Artifacts;
 use crate::mask::Mask;
-use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandSpec};
+use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandOutput, CommandSpec};
 use group::Group;
 use output::Output;
 use std::io;
@@ -24,7 +29,7 @@ use thiserror::Error;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 /// Background children may hold the pipe open; after the shell's end it is read so long.
@@ -32,6 +37,9 @@ const DRAIN: Duration = Duration::from_millis(100);
 
 /// At most one update in this time.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Bytes taken from the pipe at once: as many as it holds.
+const PIECE: usize = 64 * 1024;
 
 /// Why a command did not start.
 #[derive(Debug, Error)]
@@ -65,7 +73,8 @@ pub struct Surroundings {
 /// times a second.
 ///
 /// Cancelling or running out of time ends the whole process group: TERM, then KILL after two seconds.
-/// Dropping the future kills the group at once.
+/// Dropping the future kills the group at once. A command that ends by itself leaves its background
+/// children alone.
 pub async fn run(
     spec: &CommandSpec,
     surroundings: &Surroundings,
@@ -73,23 +82,23 @@ pub async fn run(
     on_update: &(dyn Fn(String) + Send + Sync),
 ) -> Result<CommandOutcome, ProcessError> {
     let started = Instant::now();
-    let (mut child, mut pipe) = start(spec)?;
-    let group = Group::of(&child);
-    let mut output = Output::new(surroundings);
-    on_update(String::new());
-    let deadline = started + Duration::from_secs(spec.timeout_seconds);
-    let end = tokio::select! {
-        status = watch(&mut child, &mut pipe, &mut output, on_update) => CommandEnd::Exited { code: exit_code(status) },
-        () = sleep_until(deadline) => CommandEnd::TimedOut,
-        () = cancel.cancelled() => CommandEnd::Cancelled,
-    };
-    if end == CommandEnd::TimedOut || end == CommandEnd::Cancelled {
-        group.stop(&mut child).await;
+    if cancel.is_cancelled() {
+        return Ok(CommandOutcome { end: CommandEnd::Cancelled, output: CommandOutput::default(), duration_ms: 0 });
     }
-    drain(&mut pipe, &mut output).await;
+    let (mut child, pipe) = start(spec)?;
+    let group = Group::of(&child);
+    on_update(String::new());
+    let mut stream = Stream::new(pipe, Output::new(surroundings));
+    let deadline = started + Duration::from_secs(spec.timeout_seconds);
+    let end = watch(&mut child, &mut stream, deadline, cancel, on_update).await;
+    match end {
+        CommandEnd::Exited { .. } => {}
+        CommandEnd::TimedOut | CommandEnd::Cancelled => stop(&group, &mut child, &mut stream).await,
+    }
+    stream.drain().await;
     group.release();
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(CommandOutcome { end, output: output.finish(), duration_ms })
+    Ok(CommandOutcome { end, output: stream.finish(), duration_ms })
 }
 
 fn start(spec: &CommandSpec) -> Result<(Child, Receiver), ProcessError> {
@@ -101,6 +110,7 @@ fn start(spec: &CommandSpec) -> Result<(Child, Receiver), ProcessError> {
     }
     let start = || -> io::Result<(Child, Receiver)> {
         let (reader, writer) = io::pipe()?;
+        let receiver = Receiver::from_owned_fd(OwnedFd::from(reader))?;
         let child = Command::new(&spec.shell)
             .arg("-c")
             .arg(&spec.command)
@@ -111,50 +121,47 @@ fn start(spec: &CommandSpec) -> Result<(Child, Receiver), ProcessError> {
             .stderr(writer)
             .process_group(0)
             .spawn()?;
-        Ok((child, Receiver::from_owned_fd(OwnedFd::from(reader))?))
+        Ok((child, receiver))
     };
     start().map_err(|source| ProcessError::Start { shell: spec.shell.clone(), source })
 }
 
-/// Reads what the command prints until the shell is gone.
+/// Reads what the command prints until the shell is gone, its time is up or nobody wants it any more.
+///
+/// The order matters: a command that never stops printing must not keep the other events waiting.
 async fn watch(
     child: &mut Child,
-    pipe: &mut Receiver,
-    output: &mut Output,
+    stream: &mut Stream,
+    deadline: Instant,
+    cancel: &CancellationToken,
     on_update: &(dyn Fn(String) + Send + Sync),
-) -> io::Result<ExitStatus> {
-    let mut piece = vec![0; 64 * 1024];
-    let mut open = true;
+) -> CommandEnd {
+    let mut deadline = std::pin::pin!(sleep_until(deadline));
+    let mut cancelled = std::pin::pin!(cancel.cancelled());
     let mut shown = Instant::now();
-    let mut unseen = false;
     loop {
         tokio::select! {
             biased;
-            read = pipe.read(&mut piece), if open => match read {
-                Ok(count) if count > 0 => {
-                    output.push(piece.get(..count).unwrap_or_default());
-                    unseen = true;
-                }
-                _ => open = false,
-            },
-            () = sleep_until(shown + UPDATE_INTERVAL), if unseen => {
-                on_update(output.view());
+            () = &mut cancelled => return CommandEnd::Cancelled,
+            () = &mut deadline => return CommandEnd::TimedOut,
+            status = child.wait() => return CommandEnd::Exited { code: exit_code(status) },
+            () = sleep_until(shown + UPDATE_INTERVAL), if stream.unseen => {
+                on_update(stream.view());
                 shown = Instant::now();
-                unseen = false;
             }
-            status = child.wait() => return status,
+            () = stream.read(), if stream.open => {}
         }
     }
 }
 
-/// Reads what is left in the pipe, as long as somebody holds it open and for a moment at most.
-async fn drain(pipe: &mut Receiver, output: &mut Output) {
-    let mut piece = vec![0; 64 * 1024];
-    let until = Instant::now() + DRAIN;
+/// Ends the group while reading on, so that nobody's last words keep him from going.
+async fn stop(group: &Group, child: &mut Child, stream: &mut Stream) {
+    let mut stopping = std::pin::pin!(group.stop(child));
     loop {
-        match tokio::time::timeout_at(until, pipe.read(&mut piece)).await {
-            Ok(Ok(count)) if count > 0 => output.push(piece.get(..count).unwrap_or_default()),
-            _ => return,
+        tokio::select! {
+            biased;
+            () = &mut stopping => return,
+            () = stream.read(), if stream.open => {}
         }
     }
 }
@@ -162,4 +169,67 @@ async fn drain(pipe: &mut Receiver, output: &mut Output) {
 fn exit_code(status: io::Result<ExitStatus>) -> i32 {
     // A shell reports a signal the same way.
     status.map_or(-1, |status| status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
+}
+
+/// The reading end of the pipe and what came out of it.
+struct Stream {
+    pipe: Receiver,
+    /// Somebody may still write.
+    open: bool,
+    /// Something came since the last view.
+    unseen: bool,
+    piece: Vec<u8>,
+    output: Output,
+}
+
+impl Stream {
+    fn new(pipe: Receiver, output: Output) -> Self {
+        Self { pipe, open: true, unseen: false, piece: Vec::new(), output }
+    }
+
+    /// Takes what is there, or waits for it. Cancel-safe: nothing is lost when dropped.
+    async fn read(&mut self) {
+        self.piece.clear();
+        self.piece.reserve(PIECE);
+        match self.pipe.read_buf(&mut self.piece).await {
+            Ok(count) if count > 0 => {
+                self.output.push(&self.piece);
+                self.unseen = true;
+            }
+            Ok(_) | Err(_) => self.open = false,
+        }
+    }
+
+    fn view(&mut self) -> String {
+        self.unseen = false;
+        self.output.view()
+    }
+
+    /// Reads to the end of the stream, but for a moment at most: somebody may hold it open. What the
+    /// pipe holds already is taken however late it is.
+    async fn drain(&mut self) {
+        let until = Instant::now() + DRAIN;
+        let mut taken = 0;
+        while self.open && (taken < PIECE || Instant::now() < until) {
+            if timeout_at(until, self.read()).await.is_err() {
+                return;
+            }
+            taken += self.piece.len();
+        }
+    }
+
+    /// Everything that came. What a background child prints from now on is read and dropped:
+    /// it would otherwise die of a closed pipe.
+    fn finish(self) -> CommandOutput {
+        if self.open {
+            tokio::spawn(discard(self.pipe));
+        }
+        self.output.finish()
+    }
+}
+
+/// Reads until the last writer is gone; that, or the end of the runtime, is the end of this task.
+async fn discard(mut pipe: Receiver) {
+    let mut piece = vec![0; PIECE / 16];
+    while pipe.read(&mut piece).await.is_ok_and(|count| count > 0) {}
 }
