@@ -229,6 +229,3 @@ fn parse_arguments(text: &str) -> Result<Map<String, Value>, BadArguments> {
     }
     serde_json::from_str(text).map_err(|error| BadArguments { problem: error.to_string(), text: text.to_owned() })
 }
-
-#[cfg(test)]
-mod tests;

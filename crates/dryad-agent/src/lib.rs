@@ -6,6 +6,7 @@
 //!
 //! Invariants: every call ends in exactly one result; a cancelled run leaves a conversation that the
 //! next request can carry on; events come in the documented order, whatever happens.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests prepare real files"))]
 
 pub mod agent;
 pub mod event_sink;

@@ -45,6 +45,29 @@ pub fn rename(arguments: &mut Map<String, Value>, names: &[(&str, &str)]) {
     }
 }
 
+/// Turns whole numbers and truth values that a model wrote as text (`"10"`, `10.0`, `"true"`) into what
+/// they mean. Everything else is left for [`parse`] to judge.
+pub fn plain_values(arguments: &mut Map<String, Value>, names: &[&str]) {
+    for name in names {
+        let Some(value) = arguments.get_mut(*name) else { continue };
+        let meant = match &*value {
+            Value::String(text) => match text.trim() {
+                "true" => Some(Value::Bool(true)),
+                "false" => Some(Value::Bool(false)),
+                number => number.parse::<i64>().ok().map(Value::from),
+            },
+            Value::Number(number) if !number.is_i64() && !number.is_u64() => number
+                .as_f64()
+                .filter(|number| number.fract() == 0.0 && number.abs() < 1e15)
+                .map(|n| Value::from(n as i64)),
+            Value::Number(_) | Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        };
+        if let Some(meant) = meant {
+            *value = meant;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +102,13 @@ mod tests {
         let mut arguments = object(json!({"file_path": "a"}));
         rename(&mut arguments, &[("file_path", "path")]);
         assert_eq!(parse::<Sample>(arguments).unwrap().path, "a");
+    }
+
+    #[test]
+    fn numbers_and_truth_values_in_text_are_understood() {
+        let mut arguments = object(json!({"a": "10", "b": 10.0, "c": " true", "d": "x", "e": "10", "f": 1.5}));
+        plain_values(&mut arguments, &["a", "b", "c", "d", "f", "missing"]);
+        assert_eq!(Value::Object(arguments), json!({"a": 10, "b": 10, "c": true, "d": "x", "e": "10", "f": 1.5}));
     }
 
     #[test]

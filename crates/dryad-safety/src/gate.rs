@@ -28,8 +28,8 @@ pub trait Gate: Send + Sync {
 
 /// Asks every gate; the strictest verdict counts.
 pub fn judge_all(gates: &[Box<dyn Gate>], tool: &ToolSpec, effect: &Effect) -> Verdict {
-    let verdict = |gate: &Box<dyn Gate>| gate.judge(tool, effect).unwrap_or_else(Verdict::Deny);
-    gates.iter().map(verdict).max().unwrap_or(Verdict::Allow)
+    let verdicts = gates.iter().map(|gate| gate.judge(tool, effect).unwrap_or_else(Verdict::Deny));
+    verdicts.max().unwrap_or(Verdict::Allow)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //!
 //! The invariant: a tool does not act. It returns a [`Plan`](plan::Plan); every plan passes every gate
 //! before `dryad-effects` sees it, and what was applied is recorded before its result is given back.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests prepare real files"))]
 
 pub mod arguments;
 pub mod clock;

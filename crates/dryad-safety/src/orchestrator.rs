@@ -8,8 +8,8 @@ use crate::progress::Progress;
 use dryad_protocol::call::{Call, ToolResult};
 use futures_util::FutureExt as _;
 use futures_util::stream::{self, StreamExt as _};
-use std::ops::Range;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio_util::sync::CancellationToken;
 
 /// Calls that run side by side at most.
@@ -35,94 +35,69 @@ pub async fn execute_batch(
     cancel: &CancellationToken,
     observer: &dyn BatchObserver,
 ) -> Vec<ToolResult> {
-    let mut batch =
-        Batch { pipeline, calls, observer, cancel: cancel.child_token(), steered: false, results: Vec::new() };
-    batch.results.resize(calls.len(), None);
+    let batch = Batch { pipeline, observer, cancel: cancel.child_token(), steered: AtomicBool::new(false) };
+    let mut results = Vec::with_capacity(calls.len());
     for group in groups(pipeline, calls) {
-        batch.run_group(group).await;
+        let running = group.iter().enumerate().map(|(position, call)| batch.place(position, call));
+        let mut finished: Vec<_> = stream::iter(running).buffer_unordered(MAX_CONCURRENCY).collect().await;
+        finished.sort_by_key(|(position, _)| *position);
+        results.extend(finished.into_iter().map(|(_, result)| result));
     }
-    let missing = || ToolResult::error("the call was lost");
-    batch.results.into_iter().map(|result| result.unwrap_or_else(missing)).collect()
+    results
 }
 
 struct Batch<'a> {
     pipeline: &'a Pipeline,
-    calls: &'a [Call],
     observer: &'a dyn BatchObserver,
     /// Cancels what is running when the run is cancelled or a user message waits.
     cancel: CancellationToken,
-    steered: bool,
-    results: Vec<Option<ToolResult>>,
+    /// A user message waits: what has not started will not start.
+    steered: AtomicBool,
 }
 
 impl Batch<'_> {
-    async fn run_group(&mut self, group: Range<usize>) {
-        let (pipeline, calls, observer, cancel) = (self.pipeline, self.calls, self.observer, self.cancel.clone());
-        let give_up = self.given_up();
-        let pending = group.filter_map(|position| {
-            let call = calls.get(position)?;
-            let (cancel, give_up) = (&cancel, give_up.clone());
-            Some(async move { (position, run_call(pipeline, call, cancel, observer, give_up).await) })
-        });
-        let mut running = stream::iter(pending).buffer_unordered(MAX_CONCURRENCY);
-        while let Some((position, result)) = running.next().await {
-            if let Some(place) = self.results.get_mut(position) {
-                *place = Some(result);
-            }
-            if !self.steered && self.observer.interrupted() {
-                self.steered = true;
-                self.cancel.cancel();
-            }
+    /// Carries out one call and says which of its group it was.
+    async fn place(&self, position: usize, call: &Call) -> (usize, ToolResult) {
+        self.observer.started(call);
+        let result = match self.given_up() {
+            Some(result) => result,
+            None => self.watched(call).await,
+        };
+        self.observer.finished(call, &result);
+        if !self.cancel.is_cancelled() && self.observer.interrupted() {
+            self.steered.store(true, Ordering::Relaxed);
+            self.cancel.cancel();
         }
+        (position, result)
     }
 
     /// Why a call that has not started yet will not start.
     fn given_up(&self) -> Option<ToolResult> {
-        if self.steered {
-            Some(ToolResult::error("Skipped: a user message is waiting"))
-        } else if self.cancel.is_cancelled() {
-            Some(ToolResult::error("Aborted before execution"))
-        } else {
-            None
+        match self.cancel.is_cancelled() {
+            true if self.steered.load(Ordering::Relaxed) => {
+                Some(ToolResult::error("Skipped: a user message is waiting"))
+            }
+            true => Some(ToolResult::error("Aborted before execution")),
+            false => None,
         }
     }
-}
 
-async fn run_call(
-    pipeline: &Pipeline,
-    call: &Call,
-    cancel: &CancellationToken,
-    observer: &dyn BatchObserver,
-    give_up: Option<ToolResult>,
-) -> ToolResult {
-    observer.started(call);
-    let result = match give_up {
-        Some(result) => result,
-        None => watched(pipeline, call, cancel, observer).await,
-    };
-    observer.finished(call, &result);
-    result
-}
-
-/// Runs a call and passes its updates on. A panic outside the tool is contained here.
-async fn watched(
-    pipeline: &Pipeline,
-    call: &Call,
-    cancel: &CancellationToken,
-    observer: &dyn BatchObserver,
-) -> ToolResult {
-    let (progress, mut updates) = Progress::watched();
-    let mut work = std::pin::pin!(AssertUnwindSafe(pipeline.run(call, cancel, &progress)).catch_unwind());
-    loop {
-        tokio::select! {
-            biased;
-            result = &mut work => {
-                return result.unwrap_or_else(|_| ToolResult::error(format!("{} crashed", call.name)));
-            }
-            Ok(()) = updates.changed() => {
-                let so_far = updates.borrow_and_update().clone();
-                if let Some(so_far) = so_far {
-                    observer.updated(call, &so_far);
+    /// Runs a call and passes its updates on. A panic outside the tool is contained here.
+    async fn watched(&self, call: &Call) -> ToolResult {
+        let (progress, mut updates) = Progress::watched();
+        let work = AssertUnwindSafe(self.pipeline.run(call, &self.cancel, &progress)).catch_unwind();
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                result = &mut work => {
+                    return result.unwrap_or_else(|_| ToolResult::error(format!("{} crashed", call.name)));
+                }
+                Ok(()) = updates.changed() => {
+                    let so_far = updates.borrow_and_update().clone();
+                    if let Some(so_far) = so_far {
+                        self.observer.updated(call, &so_far);
+                    }
                 }
             }
         }
@@ -130,16 +105,8 @@ async fn watched(
 }
 
 /// Cuts the batch into runs of concurrency-safe calls and single others.
-fn groups(pipeline: &Pipeline, calls: &[Call]) -> Vec<Range<usize>> {
+fn groups<'c>(pipeline: &Pipeline, calls: &'c [Call]) -> impl Iterator<Item = &'c [Call]> {
     let safe =
         |call: &Call| pipeline.registry.get(&call.name).is_some_and(|tool| tool.spec().metadata.concurrency_safe);
-    let mut groups: Vec<(Range<usize>, bool)> = Vec::new();
-    for (position, call) in calls.iter().enumerate() {
-        let is_safe = safe(call);
-        match groups.last_mut() {
-            Some((range, true)) if is_safe => range.end = position + 1,
-            _ => groups.push((position..position + 1, is_safe)),
-        }
-    }
-    groups.into_iter().map(|(range, _)| range).collect()
+    calls.chunk_by(move |call, next| safe(call) && safe(next))
 }
