@@ -13,6 +13,7 @@ use dryad_protocol::model::Model;
 use dryad_protocol::time::Timestamp;
 use dryad_protocol::usage::Usage;
 use dryad_provider::delta::Delta;
+use dryad_safety::clock::Clock;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
@@ -63,9 +64,9 @@ impl<'a> Draft<'a> {
     }
 
     /// Notes when the first delta came.
-    pub(crate) fn note_first_delta(&mut self, now: Timestamp) {
+    pub(crate) fn note_first_delta(&mut self, clock: &Clock) {
         if self.message.ttft.is_none() {
-            self.message.ttft = Some(now.since(self.message.timestamp));
+            self.message.ttft = Some(clock.now().since(self.message.timestamp));
         }
     }
 

@@ -78,7 +78,7 @@ async fn receive(
     while let Some(delta) = next(&mut stream, draft).await {
         match delta {
             Ok(delta) => {
-                draft.note_first_delta(clock.now());
+                draft.note_first_delta(clock);
                 draft.push(delta);
             }
             Err(error) => return End::Failed(error),

@@ -69,8 +69,7 @@ pub fn apply(changes: &ChangeSet, contents: &Contents) -> Result<(), ApplyError>
     if !stale.is_empty() {
         return Err(ApplyError::Stale { paths: stale });
     }
-    let staged = stage::stage(changes, contents)?;
-    swap::swap(staged)?;
+    swap::swap(&stage::Staging::of(changes, contents)?)?;
     let unproven = differing(changes, |change| &change.after)?;
     if unproven.is_empty() { Ok(()) } else { Err(ApplyError::Unproven { paths: unproven }) }
 }

@@ -21,30 +21,38 @@ pub(super) struct Staged {
     pub(super) ready: Option<PathBuf>,
 }
 
-/// Stages every change; on an error what was staged is removed again.
-pub(super) fn stage(changes: &ChangeSet, contents: &Contents) -> Result<Vec<Staged>, ApplyError> {
-    let mut staged = Vec::new();
-    let mut made = Vec::new();
-    for change in changes.iter() {
-        match stage_one(change, contents, &mut made) {
-            Ok(ready) => staged.push(Staged { change: change.clone(), ready }),
-            Err(error) => {
-                unstage(&staged, &made);
-                return Err(error);
-            }
-        }
-    }
-    Ok(staged)
+/// Everything that lies ready, and the directories made to hold it.
+#[derive(Default)]
+pub(super) struct Staging {
+    pub(super) staged: Vec<Staged>,
+    made: Vec<PathBuf>,
 }
 
-/// Removes staged files and the directories made for them; used when the change will not happen.
-pub(super) fn unstage(staged: &[Staged], made: &[PathBuf]) {
-    for path in staged.iter().filter_map(|one| one.ready.as_deref()) {
-        remove_quietly(path);
+impl Staging {
+    /// Stages every change; on an error what was staged is removed again.
+    pub(super) fn of(changes: &ChangeSet, contents: &Contents) -> Result<Self, ApplyError> {
+        let mut staging = Self::default();
+        for change in changes.iter() {
+            match stage_one(change, contents, &mut staging.made) {
+                Ok(ready) => staging.staged.push(Staged { change: change.clone(), ready }),
+                Err(error) => {
+                    staging.remove();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(staging)
     }
-    for directory in made.iter().rev() {
-        // A directory that somebody else has used meanwhile stays.
-        fs::remove_dir(directory).ok();
+
+    /// Removes what still lies ready and the directories made for it: the change will not happen.
+    pub(super) fn remove(&self) {
+        for path in self.staged.iter().filter_map(|one| one.ready.as_deref()) {
+            remove_quietly(path);
+        }
+        for directory in self.made.iter().rev() {
+            // A directory that somebody else has used meanwhile stays.
+            fs::remove_dir(directory).ok();
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Second half of apply: what lies ready is moved in, and what stood there before is moved aside
 //! until everything is in place.
 
-use super::stage::{Staged, aside, unstage};
+use super::stage::{Staged, Staging, aside};
 use super::{ApplyError, io_error};
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
@@ -17,12 +17,13 @@ struct Done {
 }
 
 /// Moves everything in. On an error everything is moved back.
-pub(super) fn swap(staged: Vec<Staged>) -> Result<(), ApplyError> {
+pub(super) fn swap(staging: &Staging) -> Result<(), ApplyError> {
     let mut done = Vec::new();
-    for (position, one) in staged.iter().enumerate() {
+    for one in &staging.staged {
         if let Err(failure) = swap_one(one, &mut done) {
-            unstage(staged.get(position..).unwrap_or_default(), &[]);
-            return Err(put_back(done, failure));
+            let failure = put_back(done, failure);
+            staging.remove();
+            return Err(failure);
         }
     }
     finish(&done);

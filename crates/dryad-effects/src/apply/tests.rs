@@ -63,24 +63,43 @@ fn a_file_that_moved_on_stops_everything() {
 #[test]
 fn a_step_that_fails_puts_everything_back() {
     let root = tempfile::tempdir().unwrap();
-    let (first, full) = (root.path().join("first"), root.path().join("full"));
+    let first = root.path().join("first");
     fs::write(&first, "1").unwrap();
-    fs::create_dir(&full).unwrap();
-    fs::write(full.join("inside"), "stays").unwrap();
+    fs::write(root.path().join("file"), "stays").unwrap();
     let mut contents = Contents::default();
-    // The second swap fails: a file cannot be linked where a directory with entries must stay.
+    // Nothing can be staged below a file.
+    let below = root.path().join("file").join("below");
     let set = ChangeSet::new([
         change(&first, file(&mut contents, "one", 0o644)),
-        Change {
-            path: FilePath::new(full.join("inside").join("below")),
-            before: Image::Absent,
-            after: file(&mut contents, "x", 0o644),
-        },
+        change(&root.path().join("new/deep"), file(&mut contents, "deep", 0o644)),
+        change(&below, file(&mut contents, "x", 0o644)),
     ]);
     let error = apply(&set, &contents).unwrap_err();
     assert!(error.to_string().starts_with("nothing was changed: "), "{error}");
     assert_eq!(fs::read_to_string(&first).unwrap(), "1");
-    assert_eq!(names(root.path()), ["first", "full"]);
+    assert_eq!(names(root.path()), ["file", "first"]);
+}
+
+#[test]
+fn a_swap_that_fails_puts_everything_back() {
+    let root = tempfile::tempdir().unwrap();
+    let (first, taken) = (root.path().join("first"), root.path().join("taken"));
+    fs::write(&first, "1").unwrap();
+    fs::write(&taken, "2").unwrap();
+    let mut contents = Contents::default();
+    let set = ChangeSet::new([
+        change(&first, file(&mut contents, "one", 0o644)),
+        change(&root.path().join("new/deep"), file(&mut contents, "deep", 0o644)),
+        change(&taken, file(&mut contents, "two", 0o644)),
+    ]);
+    // The place where the third file would be kept is taken by a directory, so its swap fails.
+    let place = root.path().join(format!("taken.before.{}.tmp", std::process::id()));
+    fs::create_dir(&place).unwrap();
+    let error = apply(&set, &contents).unwrap_err();
+    assert!(error.to_string().starts_with("nothing was changed: cannot move aside"), "{error}");
+    fs::remove_dir(&place).unwrap();
+    assert_eq!((fs::read_to_string(&first).unwrap(), fs::read_to_string(&taken).unwrap()), ("1".into(), "2".into()));
+    assert_eq!(names(root.path()), ["first", "taken"]);
 }
 
 #[test]
