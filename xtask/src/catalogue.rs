@@ -36,7 +36,7 @@ const OPENROUTER_LIMIT: usize = 60;
 const LEVELS: [&str; 5] = ["minimal", "low", "medium", "high", "xhigh"];
 
 /// Reads the package unpacked in `package_dir` and writes the catalogue.
-pub fn run(package_dir: &Path) -> Result<()> {
+pub(crate) fn run(package_dir: &Path) -> Result<()> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/dryad-provider/data");
     let providers = read_json(&data.join("providers.json"))?;
     let package = read_json(&package_dir.join("package.json"))?;

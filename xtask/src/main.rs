@@ -1,1 +1,63 @@
-fn main() {}
+//! The repository's own chores: `cargo xtask <command>`.
+//!
+//! Nothing of dryad is linked in here; what needs the program runs the built binary. So a chore works
+//! while a crate does not compile, and building the chores costs little.
+#![expect(clippy::print_stdout, reason = "the chores talk to whoever started them")]
+
+mod bench;
+mod catalogue;
+mod ci;
+mod docs;
+mod process;
+mod repository;
+mod tidy;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use repository::Repository;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The repository's own chores")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Check what the compiler does not: arrows between crates, file shape, manifests, documents
+    Tidy {
+        /// Check the texts generated from the binary too (builds it)
+        #[arg(long)]
+        docs: bool,
+    },
+    /// Rewrite the generated texts under docs/ and in ARCHITECTURE.md
+    Docs,
+    /// Everything that must pass: fmt, clippy, tidy, tests
+    Ci {
+        /// Build the API documentation too
+        #[arg(long)]
+        doc: bool,
+    },
+    /// Measure the binary beside the floor program, rg and fd; ratios within one run
+    Bench(bench::BenchArguments),
+    /// Rebuild the model catalogue from an unpacked npm package
+    Catalogue {
+        /// The directory that holds the package's package.json
+        package_dir: PathBuf,
+    },
+}
+
+fn main() -> Result<ExitCode> {
+    let repository = Repository::of_this_build();
+    let good = match Arguments::parse().chore {
+        Chore::Tidy { docs } => tidy::run(&repository, tidy::Scope::from_flag(docs))?,
+        Chore::Docs => docs::write(&repository).map(|()| true)?,
+        Chore::Ci { doc } => ci::run(&repository, doc)?,
+        Chore::Bench(arguments) => bench::run(&repository, &arguments)?,
+        Chore::Catalogue { package_dir } => catalogue::run(&package_dir).map(|()| true)?,
+    };
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,79 @@
+//! Speed, as ratios within one run: times of two runs or of two machines say nothing together.
+//!
+//! Two parts. The side-by-side suite drives the binary against a scripted model beside the *floor*,
+//! the least program that can do the job. The search part runs our `grep` and `find` beside `rg` and
+//! `fd` over a generated tree.
+
+mod search;
+mod suite;
+mod table;
+mod tree;
+
+use crate::process;
+use crate::repository::Repository;
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use table::Row;
+
+/// Where the suite is looked for when nobody says: beside the checkout.
+const DEFAULT_SUITE: &str = "../shared/bench";
+
+/// What to measure and what to make of it.
+#[derive(Args)]
+pub(crate) struct BenchArguments {
+    /// The directory of the side-by-side suite (its run.py) [default: ../shared/bench, if it exists]
+    #[arg(long, value_name = "DIR")]
+    suite: Option<PathBuf>,
+    /// Measure this part only
+    #[arg(long, value_enum)]
+    only: Option<Part>,
+    /// Print the table and succeed even when a figure is over its limit
+    #[arg(long)]
+    report_only: bool,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum Part {
+    /// The binary beside the floor program
+    Suite,
+    /// grep and find beside rg and fd
+    Search,
+}
+
+/// Measures; true when every figure keeps its limit, or only a report was wanted.
+pub(crate) fn run(repository: &Repository, arguments: &BenchArguments) -> Result<bool> {
+    let mut rows = Vec::new();
+    if arguments.only != Some(Part::Search) {
+        rows.extend(run_suite(repository, arguments)?);
+    }
+    if arguments.only != Some(Part::Suite) {
+        rows.extend(search::measure(repository)?);
+    }
+    print!("{}", table::render(&rows));
+    Ok(arguments.report_only || rows.iter().all(Row::is_kept))
+}
+
+fn run_suite(repository: &Repository, arguments: &BenchArguments) -> Result<Vec<Row>> {
+    let directory = match &arguments.suite {
+        Some(directory) => directory.clone(),
+        None => repository.path(DEFAULT_SUITE),
+    };
+    if directory.join("run.py").is_file() {
+        return suite::measure(repository, &directory);
+    }
+    if arguments.suite.is_some() || arguments.only == Some(Part::Suite) {
+        bail!("{} holds no run.py; name the suite's directory with --suite", directory.display());
+    }
+    println!("bench: no suite at {}; name its directory with --suite", directory.display());
+    Ok(Vec::new())
+}
+
+/// Builds with the profile that users install.
+fn build(repository: &Repository, what: &[&str]) -> Result<()> {
+    let arguments = [&["build", "--profile", "dist"], what].concat();
+    if !process::succeeds(&mut process::cargo(repository.root(), &arguments))? {
+        bail!("`cargo {}` failed", arguments.join(" "));
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Generated texts: the flags from the binary's own help, the settings, the table of arrows.
+//!
+//! Each stands in a hand-written document between two comments, `<!-- generated: NAME -->` and
+//! `<!-- end: NAME -->`. Writing and checking use the same function, so they cannot disagree.
+
+mod help;
+mod region;
+mod settings;
+
+use crate::process;
+use crate::repository::Repository;
+use crate::tidy::arrows::ARROWS;
+use anyhow::{Result, bail};
+use std::path::PathBuf;
+
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
+const CLI: &str = "docs/cli.md";
+const CONFIG: &str = "docs/config.md";
+
+/// A document as it is and as it should be.
+struct Document {
+    path: &'static str,
+    present: String,
+    current: String,
+}
+
+/// Brings every generated text up to date.
+pub(crate) fn write(repository: &Repository) -> Result<()> {
+    let mut documents = from_binary(repository)?;
+    documents.push(arrows(repository)?);
+    for document in documents.iter().filter(|document| document.is_stale()) {
+        repository.write(document.path, &document.current)?;
+        println!("docs: {} rewritten", document.path);
+    }
+    Ok(())
+}
+
+/// The document with the table of arrows, when that is not current.
+pub(crate) fn stale_arrows(repository: &Repository) -> Result<Option<String>> {
+    if !repository.path(ARCHITECTURE).exists() {
+        return Ok(None);
+    }
+    let document = arrows(repository)?;
+    Ok(document.is_stale().then(|| document.path.to_owned()))
+}
+
+/// The documents whose texts come from the binary and are not current. Builds the binary.
+pub(crate) fn stale_from_binary(repository: &Repository) -> Result<Vec<String>> {
+    let documents = from_binary(repository)?;
+    Ok(documents.iter().filter(|document| document.is_stale()).map(|document| document.path.to_owned()).collect())
+}
+
+impl Document {
+    fn new(repository: &Repository, path: &'static str, region: &str, body: &str) -> Result<Self> {
+        let present = repository.read(path)?;
+        let current = region::replaced(&present, region, body)?;
+        Ok(Self { path, present, current })
+    }
+
+    fn is_stale(&self) -> bool {
+        self.present != self.current
+    }
+}
+
+fn from_binary(repository: &Repository) -> Result<Vec<Document>> {
+    let binary = build(repository)?;
+    let mut documents = vec![Document::new(repository, CLI, "help", &help::text(&binary, repository.root())?)?];
+    if region::is_in(&repository.read(CONFIG)?, "settings") {
+        let schema = process::output(process::command(&binary, repository.root()).arg("settings-schema"))?;
+        documents.push(Document::new(
+            repository,
+            CONFIG,
+            "settings",
+            &settings::table(&serde_json::from_str(&schema)?),
+        )?);
+    }
+    Ok(documents)
+}
+
+fn build(repository: &Repository) -> Result<PathBuf> {
+    if !process::succeeds(&mut process::cargo(repository.root(), &["build", "--quiet", "--package", "dryad"]))? {
+        bail!("the binary does not build, so its help cannot be asked for");
+    }
+    Ok(repository.target_dir()?.join("debug").join(format!("dryad{}", std::env::consts::EXE_SUFFIX)))
+}
+
+fn arrows(repository: &Repository) -> Result<Document> {
+    let mut table = "| crate | may use |\n|---|---|\n".to_owned();
+    for row in &ARROWS {
+        let may_use = match row.may_use {
+            [] => "–".to_owned(),
+            crates => crates.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+        };
+        table.push_str(&format!("| `{}` | {may_use} |\n", row.package));
+    }
+    Document::new(repository, ARCHITECTURE, "arrows", &table)
+}
