@@ -1,43 +1,25 @@
-//! The table of settings, from the JSON Schema that the binary prints.
+//! The table of settings, from the list that the binary prints.
 
+use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-/// One row per setting, nested ones under their full key.
-pub(crate) fn table(schema: &Value) -> String {
-    let mut rows = "| setting | type | default | what it does |\n|---|---|---|---|\n".to_owned();
-    add_rows(&mut rows, "", schema);
-    rows
-}
-
-fn add_rows(rows: &mut String, prefix: &str, schema: &Value) {
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
-        if property["properties"].is_object() {
-            add_rows(rows, &key, property);
-            continue;
-        }
-        let default = match &property["default"] {
-            Value::Null => "–".to_owned(),
-            value => format!("`{value}`"),
+/// One row per setting.
+pub(crate) fn table(list: &Value) -> Result<String> {
+    let mut rows = "| setting | value | default | set by | what it does |\n|---|---|---|---|---|\n".to_owned();
+    for setting in list.as_array().context("the list of settings is no list")? {
+        let text = |key: &str| {
+            let value = setting[key].as_str().with_context(|| format!("a setting has no text `{key}`: {setting}"))?;
+            Ok::<_, anyhow::Error>(value.replace('|', "\\|"))
         };
-        let what = property["description"].as_str().unwrap_or("–").split_whitespace().collect::<Vec<_>>().join(" ");
-        rows.push_str(&format!("| `{key}` | {} | {default} | {} |\n", type_of(property), what.replace('|', "\\|")));
+        let who = match text("scope")?.as_str() {
+            "everywhere" => "user, project",
+            "userOnly" => "user",
+            other => anyhow::bail!("the scope `{other}` has no words here"),
+        };
+        let (name, value, default, help) = (text("name")?, text("type")?, text("default")?, text("help")?);
+        rows.push_str(&format!("| `{name}` | {value} | {default} | {who} | {help} |\n"));
     }
-}
-
-fn type_of(property: &Value) -> String {
-    if let Some(values) = property["enum"].as_array() {
-        let shown = values.iter().filter(|value| !value.is_null()).map(|value| format!("`{value}`"));
-        return shown.collect::<Vec<_>>().join(", ");
-    }
-    match &property["type"] {
-        Value::String(name) => name.clone(),
-        Value::Array(names) => {
-            let names = names.iter().filter_map(Value::as_str).filter(|name| *name != "null");
-            names.collect::<Vec<_>>().join(" or ")
-        }
-        _ => "any".to_owned(),
-    }
+    Ok(rows)
 }
 
 #[cfg(test)]
@@ -47,15 +29,19 @@ mod tests {
 
     #[test]
     fn each_setting_has_its_row() {
-        let schema = json!({"properties": {
-            "defaultModel": {"type": ["string", "null"], "description": "The model\nto use."},
-            "retry": {"type": "object", "properties": {"max": {"type": "integer", "default": 3, "description": "Tries."}}},
-            "mode": {"enum": ["all", "one", null]},
-        }});
-        let expected = "| setting | type | default | what it does |\n|---|---|---|---|\n\
-                        | `defaultModel` | string | – | The model to use. |\n\
-                        | `retry.max` | integer | `3` | Tries. |\n\
-                        | `mode` | `\"all\"`, `\"one\"` | – | – |\n";
-        assert_eq!(table(&schema), expected);
+        let list = json!([
+            {"name": "a.b", "type": "true or false", "default": "true", "scope": "everywhere", "help": "This | that."},
+            {"name": "c", "type": "a text", "default": "nothing", "scope": "userOnly", "help": "Something."},
+        ]);
+        let expected = "| setting | value | default | set by | what it does |\n|---|---|---|---|---|\n\
+                        | `a.b` | true or false | true | user, project | This \\| that. |\n\
+                        | `c` | a text | nothing | user | Something. |\n";
+        assert_eq!(table(&list).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_list_of_another_form_is_an_error() {
+        assert!(table(&json!({})).is_err());
+        assert!(table(&json!([{"name": "a"}])).is_err());
     }
 }
