@@ -66,13 +66,9 @@ fn from_binary(repository: &Repository) -> Result<Vec<Document>> {
     let binary = build(repository)?;
     let mut documents = vec![Document::new(repository, CLI, "help", &help::text(&binary, repository.root())?)?];
     if region::is_in(&repository.read(CONFIG)?, "settings") {
-        let schema = process::output(process::command(&binary, repository.root()).arg("settings-schema"))?;
-        documents.push(Document::new(
-            repository,
-            CONFIG,
-            "settings",
-            &settings::table(&serde_json::from_str(&schema)?),
-        )?);
+        let list = process::output(process::command(&binary, repository.root()).arg("settings-schema"))?;
+        let table = settings::table(&serde_json::from_str(&list)?)?;
+        documents.push(Document::new(repository, CONFIG, "settings", &table)?);
     }
     Ok(documents)
 }
