@@ -4,5 +4,34 @@
 //! answer it gives; one file per tool, with the text the model reads beside it.
 //! **Does not belong here:** acting. A tool reads and plans; this crate cannot reach `dryad-effects`.
 
+pub mod edit;
+pub mod ls;
 pub mod path;
+pub mod read;
+mod target;
 pub mod truncate;
+pub mod write;
+
+use dryad_safety::tool::Tool;
+use std::sync::Arc;
+
+/// The settings of every built-in tool.
+#[derive(Clone, Debug, Default)]
+pub struct ToolSettings {
+    /// How files are read.
+    pub read: read::ReadSettings,
+    /// How files are edited.
+    pub edit: edit::EditSettings,
+    /// How files are written whole.
+    pub write: write::WriteSettings,
+}
+
+/// The built-in tools, in the order in which a model is told of them.
+pub fn builtin(settings: &ToolSettings) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(read::ReadTool::new(settings.read.clone())),
+        Arc::new(edit::EditTool::new(settings.edit.clone())),
+        Arc::new(write::WriteTool::new(settings.write.clone())),
+        Arc::new(ls::LsTool::new()),
+    ]
+}
