@@ -24,13 +24,11 @@ struct Document {
     current: String,
 }
 
-/// Brings every generated text up to date.
+/// Brings every generated text up to date; what needs no binary first.
 pub(crate) fn write(repository: &Repository) -> Result<()> {
-    let mut documents = from_binary(repository)?;
-    documents.push(arrows(repository)?);
-    for document in documents.iter().filter(|document| document.is_stale()) {
-        repository.write(document.path, &document.current)?;
-        println!("docs: {} rewritten", document.path);
+    arrows(repository)?.write(repository)?;
+    for document in from_binary(repository)? {
+        document.write(repository)?;
     }
     Ok(())
 }
@@ -59,6 +57,14 @@ impl Document {
 
     fn is_stale(&self) -> bool {
         self.present != self.current
+    }
+
+    fn write(&self, repository: &Repository) -> Result<()> {
+        if self.is_stale() {
+            repository.write(self.path, &self.current)?;
+            println!("docs: {} rewritten", self.path);
+        }
+        Ok(())
     }
 }
 
