@@ -17,6 +17,11 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+/// The window of a model about which nothing is known.
+pub(crate) const DEFAULT_CONTEXT_WINDOW: u64 = 128_000;
+/// The longest answer of a model about which nothing is known.
+pub(crate) const DEFAULT_MAX_TOKENS: u64 = 16_384;
+
 const PROVIDERS: &str = include_str!("../data/providers.json");
 const MODELS: &str = include_str!("../data/models.json");
 
@@ -37,6 +42,11 @@ pub struct CatalogueProvider {
     pub base_url: String,
     /// Environment variables that may hold its key, the first one set wins.
     pub env: Vec<String>,
+    /// The model to take when none is asked for.
+    pub default: String,
+    /// Whether it serves many more models than are listed.
+    #[serde(default)]
+    pub serves_more: bool,
     /// Where it departs from its api.
     #[serde(default)]
     pub compat: Compat,
@@ -97,6 +107,24 @@ pub fn models(provider_id: &str) -> Vec<Model> {
     };
     let rows: Vec<Row> = serde_json::from_str(rows.get()).unwrap_or_default();
     rows.into_iter().map(|row| row.into_model(provider)).collect()
+}
+
+/// A model that is not listed, at a provider that serves more than is listed: nothing is known
+/// about it but how to reach it.
+pub fn unlisted(provider_id: &str, id: &str) -> Option<Model> {
+    let provider = provider(provider_id).filter(|provider| provider.serves_more && !id.is_empty())?;
+    let row = Row {
+        id: id.to_owned(),
+        name: id.to_owned(),
+        window: DEFAULT_CONTEXT_WINDOW,
+        max: DEFAULT_MAX_TOKENS,
+        cost: [0.0; 4],
+        vision: false,
+        thinking: None,
+        no_off: false,
+        compat: Compat::default(),
+    };
+    Some(row.into_model(provider))
 }
 
 /// Where the facts about models were taken from.

@@ -25,7 +25,7 @@ use request_body::Body;
 use std::sync::Arc;
 
 /// The version that is asked for where the base URL names none.
-const DEFAULT_VERSION: &str = "v1beta";
+const DEFAULT_VERSION: &str = "/v1beta";
 
 /// The Gemini API.
 pub struct GoogleGemini {
@@ -74,13 +74,10 @@ pub fn body(request: &Request<'_>) -> Result<Vec<u8>, ProviderError> {
 /// collection such as `models/` or without.
 fn url(model: &Model) -> String {
     let base = model.base_url.trim_end_matches('/');
-    let version = match base.rsplit('/').next().is_some_and(is_version) {
-        true => "",
-        false => DEFAULT_VERSION,
-    };
-    let slash = if version.is_empty() { "" } else { "/" };
-    let collection = if model.id.contains('/') { "" } else { "models/" };
-    format!("{base}{slash}{version}/{collection}{}:streamGenerateContent?alt=sse", model.id)
+    let path = base.split_once("://").map_or(base, |(_, rest)| rest).split_once('/').map_or("", |(_, path)| path);
+    let version = if path.rsplit('/').next().is_some_and(is_version) { "" } else { DEFAULT_VERSION };
+    let collection = if model.id.contains('/') { "/" } else { "/models/" };
+    format!("{base}{version}{collection}{}:streamGenerateContent?alt=sse", model.id)
 }
 
 fn is_version(segment: &str) -> bool {

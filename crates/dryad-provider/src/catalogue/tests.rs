@@ -15,6 +15,7 @@ fn every_provider_has_rows_that_parse() {
         assert_eq!(models(&provider.id).len(), rows.len());
         assert!(provider.base_url.starts_with("https://") && !provider.base_url.ends_with('/'));
         assert!(!provider.env.is_empty());
+        assert!(rows.iter().any(|row| row.id == provider.default), "{} has no {}", provider.id, provider.default);
     }
 }
 

@@ -2,16 +2,11 @@
 
 use super::ModelsFile;
 use super::entry::{CostEntry, ModelFields, ProviderEntry};
-use crate::catalogue::{self, CatalogueProvider};
+use crate::catalogue::{self, CatalogueProvider, DEFAULT_CONTEXT_WINDOW, DEFAULT_MAX_TOKENS};
 use crate::compat::overlay;
 use dryad_protocol::model::{Api, Input, Model};
 use dryad_protocol::usage::Prices;
 use std::collections::BTreeMap;
-
-/// The window of a model whose entry does not say.
-const DEFAULT_CONTEXT_WINDOW: u64 = 128_000;
-/// The longest answer of a model whose entry does not say.
-const DEFAULT_MAX_TOKENS: u64 = 16_384;
 
 impl ModelsFile {
     /// The provider's models: `built_in` ones changed as the file says, then the file's own.
