@@ -14,7 +14,7 @@ pub use value::{CommandRunner, ConfigValue, Environment};
 
 use crate::error::ProviderError;
 use crate::models_file::{DiscoveryKind, ModelsFile};
-use crate::secret::{KeySource, Secret};
+use crate::secret::{KeySource, Secret, secrets_in_headers};
 use crate::{catalogue, scripted};
 use dryad_protocol::model::{Api, Model};
 use futures_util::future::BoxFuture;
@@ -107,6 +107,18 @@ impl Keys {
         let own = self.models_file.provider_ids().filter(|id| !known(id));
         let stored = self.auth_file.providers().filter(|id| !known(id) && !self.models_file.has_provider(id));
         built_in.chain(own).chain(stored).map(|id| (id.to_owned(), self.origin(id))).collect()
+    }
+
+    /// Every secret that can be had without running a command, whoever's it is: what must not appear
+    /// in anything a tool prints. Header values count word by word.
+    pub fn at_hand(&self) -> Vec<Secret> {
+        let flag = self.flag.iter().map(|(_, key)| key.clone());
+        let values = self.auth_file.values().chain(self.models_file.secret_values());
+        let values: Vec<String> = values
+            .filter_map(|value| value.at_hand(&self.environment))
+            .map(|secret| secret.expose().to_owned())
+            .collect();
+        flag.chain(secrets_in_headers(&values)).collect()
     }
 
     /// The extra headers a request to `model` carries, with their values looked up.

@@ -140,6 +140,15 @@ impl ModelsFile {
         layers.flatten().map(|(name, value)| (name.as_str(), value)).collect()
     }
 
+    /// Every value that may be secret: keys and header values of all providers and models.
+    pub(crate) fn secret_values(&self) -> impl Iterator<Item = &ConfigValue> {
+        self.providers.values().flat_map(|entry| {
+            let models = entry.models.iter().chain(entry.model_overrides.values());
+            let headers = entry.headers.values().chain(models.flat_map(|fields| fields.headers.values()));
+            entry.api_key.iter().chain(headers)
+        })
+    }
+
     /// Refuses what cannot work, naming what is missing.
     fn check(&self, path: &Path) -> Result<(), ModelsFileError> {
         for (id, entry) in &self.providers {

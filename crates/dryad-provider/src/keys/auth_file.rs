@@ -117,6 +117,10 @@ impl AuthFile {
         self.keys.get(provider)
     }
 
+    pub(super) fn values(&self) -> impl Iterator<Item = &ConfigValue> {
+        self.keys.values()
+    }
+
     fn add(&mut self, provider: String, credential: Credential, path: &Path) {
         let supported = credential.kind.as_deref().is_none_or(|kind| kind == "api_key" || kind == "apiKey");
         match credential.key.filter(|_| supported) {

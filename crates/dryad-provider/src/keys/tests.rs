@@ -154,3 +154,17 @@ fn credentials_of_other_kinds_are_noted() {
     assert_eq!(file.notes(), ["auth.json: anthropic: only credentials of type api_key with a key are used"]);
     assert_eq!(file.providers().count(), 0);
 }
+
+#[test]
+fn what_must_be_covered_is_everything_that_needs_no_command() {
+    let file = models(
+        r#"{"providers": {"zai": {"apiKey": "MY_KEY", "headers": {"x-auth": "Bearer header-secret"}},
+            "groq": {"apiKey": "!echo hidden-secret"}}}"#,
+    );
+    let keys = Keys::new(environment(&[("MY_KEY", "variable-secret")]), file)
+        .with_auth_file(stored(r#"{"custom": "stored-secret"}"#))
+        .with_flag("groq", Secret::new("flag-secret"));
+    let secrets = keys.at_hand();
+    let texts: Vec<&str> = secrets.iter().map(Secret::expose).collect();
+    assert_eq!(texts, ["flag-secret", "stored-secret", "variable-secret", "header-secret"]);
+}

@@ -42,6 +42,14 @@ impl ConfigValue {
     }
 }
 
+impl ConfigValue {
+    /// The value, if it can be had without running a command.
+    pub(super) fn at_hand(&self, environment: &Environment) -> Option<Secret> {
+        let is_command = self.0.starts_with('!');
+        (!is_command).then(|| Secret::new(environment(&self.0).unwrap_or_else(|| self.0.clone())))
+    }
+}
+
 fn failed(problem: String) -> String {
     format!("the command failed: {problem}")
 }
