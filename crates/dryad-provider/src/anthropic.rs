@@ -15,7 +15,7 @@ pub use request::body;
 
 use crate::decode::delta_stream;
 use crate::error::ProviderError;
-use crate::http::{Http, HttpCall};
+use crate::http::{Http, HttpCall, endpoint};
 use crate::provider::{DeltaStream, Provider};
 use crate::request::Request;
 use crate::secret::{KeySource, Secret, secrets_in_headers};
@@ -39,7 +39,7 @@ impl Anthropic {
     async fn send(&self, request: Request<'_>) -> Result<DeltaStream, ProviderError> {
         let model = request.model;
         let key = self.keys.key(&model.provider).await?;
-        let url = url(&model.base_url);
+        let url = url(&model.base_url)?;
         let body = body(&request)?;
         let betas = thinking::betas(&request);
         let headers = headers(&request, key.as_ref(), betas.as_deref());
@@ -70,11 +70,10 @@ fn headers<'a>(request: &Request<'a>, key: Option<&'a Secret>, betas: Option<&'a
     headers
 }
 
-fn url(base: &str) -> String {
-    let base = base.trim_end_matches('/');
-    match base.ends_with("/v1") {
-        true => format!("{base}/messages"),
-        false => format!("{base}/v1/messages"),
+fn url(base: &str) -> Result<String, ProviderError> {
+    match base.trim_end_matches('/').ends_with("/v1") {
+        true => endpoint(base, "messages"),
+        false => endpoint(base, "v1/messages"),
     }
 }
 
@@ -85,8 +84,8 @@ mod tests {
     #[test]
     fn the_path_is_added_once() {
         for base in ["http://a.test", "http://a.test/", "http://a.test/v1", "http://a.test/v1/"] {
-            assert_eq!(url(base), "http://a.test/v1/messages");
+            assert_eq!(url(base).unwrap(), "http://a.test/v1/messages");
         }
-        assert_eq!(url("http://a.test/anthropic"), "http://a.test/anthropic/v1/messages");
+        assert_eq!(url("http://a.test/anthropic").unwrap(), "http://a.test/anthropic/v1/messages");
     }
 }

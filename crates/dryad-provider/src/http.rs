@@ -117,6 +117,16 @@ impl Http {
     }
 }
 
+/// The address of a path below a base URL, with or without a slash at its end.
+///
+/// # Errors
+///
+/// [`ProviderError::Unsupported`] when the base is no http or https address.
+pub fn endpoint(base: &str, path: &str) -> Result<String, ProviderError> {
+    Target::parse(base)?;
+    Ok(format!("{}/{path}", base.trim_end_matches('/')))
+}
+
 fn headers(given: &[(&str, &str)]) -> Result<HeaderMap, ProviderError> {
     let mut headers = HeaderMap::with_capacity(given.len() + 2);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

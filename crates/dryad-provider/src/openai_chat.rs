@@ -19,7 +19,7 @@ pub use request::body;
 
 use crate::decode::delta_stream;
 use crate::error::ProviderError;
-use crate::http::{Http, HttpCall};
+use crate::http::{Http, HttpCall, endpoint};
 use crate::provider::{DeltaStream, Provider};
 use crate::request::Request;
 use crate::secret::{KeySource, secrets_in_headers};
@@ -46,7 +46,7 @@ impl OpenAiChat {
         headers.extend(model.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())));
         let mut secrets = secrets_in_headers(model.headers.values());
         secrets.extend(key);
-        let url = format!("{}/chat/completions", model.base_url.trim_end_matches('/'));
+        let url = endpoint(&model.base_url, "chat/completions")?;
         let call = HttpCall { provider: &model.provider, url: &url, headers, body: body(&request)?, secrets };
         let answer = self.http.post(call).await?;
         Ok(delta_stream(answer, ChatDecoder::new(&request)))

@@ -4,3 +4,5 @@
 //! **Does not belong here:** anything the program itself needs; this crate is a dev-dependency only.
 
 pub mod loopback;
+pub mod scenario;
+pub mod workspace;

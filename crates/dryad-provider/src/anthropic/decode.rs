@@ -206,6 +206,3 @@ fn push(text: Option<Text<'_>>, delta: fn(String) -> Delta, out: &mut VecDeque<D
         out.push_back(delta(text.into_string()));
     }
 }
-
-#[cfg(test)]
-mod tests;

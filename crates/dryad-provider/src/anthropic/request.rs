@@ -107,6 +107,3 @@ fn choice<'a>(request: &Request<'a>, is_thinking: bool) -> Option<Choice<'a>> {
         ToolChoice::Named(name) => Some(Choice::Tool { name }),
     }
 }
-
-#[cfg(test)]
-mod tests;

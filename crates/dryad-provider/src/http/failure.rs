@@ -79,20 +79,24 @@ pub(super) fn deepest(error: &(dyn Error + 'static)) -> String {
     causes(error).last().map(ToString::to_string).unwrap_or_default()
 }
 
+/// All layers of an error. An `io::Error` hides the error it was made of from the usual chain of
+/// causes, so that one is asked for by itself.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |error: &&'a (dyn Error + 'static)| (*error).source())
+    std::iter::successors(Some(error), |error| inner(*error))
+}
+
+fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+        Some(inner) => Some(inner),
+        None => error.source(),
+    }
 }
 
 fn has_kind(error: &(dyn Error + 'static), kind: ErrorKind) -> bool {
     causes(error).filter_map(|cause| cause.downcast_ref::<std::io::Error>()).any(|cause| cause.kind() == kind)
 }
 
-/// Why TLS failed, if it did. Such an error travels inside of an `io::Error`, which hides it from
-/// the chain of causes.
+/// Why TLS failed, if it did.
 fn tls_reason(error: &(dyn Error + 'static)) -> Option<String> {
-    causes(error).find_map(|cause| {
-        let inner = cause.downcast_ref::<std::io::Error>().and_then(|cause| cause.get_ref());
-        let inner = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>());
-        inner.or_else(|| cause.downcast_ref::<rustls::Error>()).map(ToString::to_string)
-    })
+    causes(error).find_map(|cause| cause.downcast_ref::<rustls::Error>()).map(ToString::to_string)
 }

@@ -194,6 +194,3 @@ impl Decode for ChatDecoder {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -177,6 +177,3 @@ impl Serialize for Body<'_> {
         map.end()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,6 +6,9 @@ use std::io;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+/// The first byte of a client that wants TLS. It gets what servers without TLS give it.
+const TLS_HANDSHAKE: u8 = 0x16;
+
 /// Serves a connection until one side closes it.
 pub(super) async fn serve(stream: TcpStream, number: usize, shared: &Shared) {
     stream.set_nodelay(true).ok();
@@ -88,6 +91,10 @@ impl Connection {
 
     async fn read_request(&mut self) -> io::Result<Option<Recorded>> {
         let end = loop {
+            if self.unread.first() == Some(&TLS_HANDSHAKE) {
+                self.stream.write_all(b"HTTP/1.1 400 Scripted\r\ncontent-length: 0\r\n\r\n").await?;
+                return Ok(None);
+            }
             if let Some(end) = self.unread.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
                 break end + 4;
             }
