@@ -2,7 +2,7 @@
 //!
 //! Nothing of dryad is linked in here; what needs the program runs the built binary. So a chore works
 //! while a crate does not compile, and building the chores costs little.
-#![expect(clippy::print_stdout, reason = "the chores talk to whoever started them")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the chores talk to whoever started them")]
 
 mod bench;
 mod catalogue;
@@ -50,14 +50,24 @@ enum Chore {
     },
 }
 
-fn main() -> Result<ExitCode> {
-    let repository = Repository::of_this_build();
-    let good = match Arguments::parse().chore {
-        Chore::Tidy { docs } => tidy::run(&repository, tidy::Scope::from_flag(docs))?,
-        Chore::Docs => docs::write(&repository).map(|()| true)?,
-        Chore::Ci { doc } => ci::run(&repository, doc)?,
-        Chore::Bench(arguments) => bench::run(&repository, &arguments)?,
-        Chore::Catalogue { package_dir } => catalogue::run(&package_dir).map(|()| true)?,
-    };
-    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+fn main() -> ExitCode {
+    match run(Arguments::parse().chore, &Repository::of_this_build()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Does the chore; false when it found something wrong and has said so.
+fn run(chore: Chore, repository: &Repository) -> Result<bool> {
+    match chore {
+        Chore::Tidy { docs } => tidy::run(repository, tidy::Scope::from_flag(docs)),
+        Chore::Docs => docs::write(repository).map(|()| true),
+        Chore::Ci { doc } => ci::run(repository, doc),
+        Chore::Bench(arguments) => bench::run(repository, &arguments),
+        Chore::Catalogue { package_dir } => catalogue::run(&package_dir).map(|()| true),
+    }
 }

@@ -1,7 +1,7 @@
 //! What the binary says of itself: its help and that of each of its commands.
 
 use crate::process;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use std::path::Path;
 
 /// The width the texts are wrapped to, whatever terminal this runs in.
@@ -13,6 +13,9 @@ pub(crate) fn text(binary: &Path, directory: &Path) -> Result<String> {
         process::output(process::command(binary, directory).args(arguments).arg("--help").env("COLUMNS", COLUMNS))
     };
     let main = help(&[])?;
+    if !main.contains("Usage:") {
+        bail!("`{} --help` printed no help", binary.display());
+    }
     let mut markdown = section("dryad", &main);
     for command in commands(&main) {
         markdown.push_str(&section(&format!("dryad {command}"), &help(&[command])?));
