@@ -4,7 +4,7 @@
 
 use dryad_protocol::image::{BlobId, FileImage, Image};
 use dryad_protocol::path::FilePath;
-use dryad_protocol::time::Timestamp;
+use dryad_protocol::time::FileTime;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -46,7 +46,7 @@ pub fn image_of_bytes(bytes: &[u8], metadata: &Metadata) -> Image {
         blob: blob_id(bytes),
         size: bytes.len() as u64,
         mode: metadata.permissions().mode() & PERMISSIONS,
-        modified: Some(modified(metadata)),
+        modified: modified(metadata),
     })
 }
 
@@ -66,10 +66,27 @@ fn file_image(path: &Path) -> io::Result<Image> {
         blob: BlobId::from_hash(*hasher.finalize().as_bytes()),
         size,
         mode: metadata.permissions().mode() & PERMISSIONS,
-        modified: Some(modified(&metadata)),
+        modified: modified(&metadata),
     }))
 }
 
-fn modified(metadata: &Metadata) -> Timestamp {
-    Timestamp::from_millis(metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000)
+/// When it was modified; nothing for a file system that tells nonsense.
+fn modified(metadata: &Metadata) -> Option<FileTime> {
+    u32::try_from(metadata.mtime_nsec()).ok().and_then(|nanoseconds| FileTime::new(metadata.mtime(), nanoseconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn a_modification_time_is_exact_to_the_nanosecond() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let file = File::create(&path).unwrap();
+        file.set_modified(UNIX_EPOCH + Duration::new(1_700_000_000, 123_456_789)).unwrap();
+        let Image::File(image) = image_at(&path).unwrap() else { panic!("a file has the image of a file") };
+        assert_eq!(image.modified, FileTime::new(1_700_000_000, 123_456_789));
+    }
 }

@@ -1,11 +1,18 @@
 //! A change as a value: before and after of every path it touches.
 //!
 //! Preview renders it, apply carries it out, undo applies its inverse. There is no second
-//! description of a change that could disagree with this one.
+//! description of a change that could disagree with this one. Two that follow each other compose
+//! into one, so that a long history is taken back in one step.
+//!
+//! The order is the order of planning, for people to read. It is no schedule: whether a directory
+//! has to be made before what lies in it is for apply to see.
 
 use crate::image::Image;
 use crate::path::FilePath;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::HashMap;
+use std::error::Error;
+use std::fmt;
 
 /// One path of a change.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -19,18 +26,28 @@ pub struct Change {
 }
 
 /// All paths of one change. Each path occurs once.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct ChangeSet {
     changes: Vec<Change>,
+}
+
+/// Two sets do not follow each other: what one leaves at a path is not what the other saw there.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Mismatch {
+    /// The first such path.
+    pub path: FilePath,
 }
 
 impl ChangeSet {
     /// A set of these changes. A path given twice keeps its first `before` and its last `after`.
     pub fn new(changes: impl IntoIterator<Item = Change>) -> Self {
         let mut set = Self::default();
+        let mut positions = HashMap::new();
         for change in changes {
-            match set.changes.iter_mut().find(|known| known.path == change.path) {
+            let next = set.changes.len();
+            let position = *positions.entry(change.path.clone()).or_insert(next);
+            match set.changes.get_mut(position) {
                 Some(known) => known.after = change.after,
                 None => set.changes.push(change),
             }
@@ -39,8 +56,13 @@ impl ChangeSet {
     }
 
     /// The changes, in the order they were planned.
-    pub fn iter(&self) -> impl Iterator<Item = &Change> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Change> {
         self.changes.iter()
+    }
+
+    /// How many paths are touched.
+    pub fn len(&self) -> usize {
+        self.changes.len()
     }
 
     /// Whether nothing is touched.
@@ -57,38 +79,58 @@ impl ChangeSet {
         };
         Self { changes: self.changes.iter().rev().map(swap).collect() }
     }
+
+    /// This change and then `later`, as one.
+    ///
+    /// A path of both keeps its place here, this `before` and the later `after`; the paths that
+    /// only `later` touches follow. A path that ends as it began is left out.
+    pub fn then(&self, later: &Self) -> Result<Self, Mismatch> {
+        let mut rest: HashMap<&FilePath, &Change> = later.iter().map(|change| (&change.path, change)).collect();
+        let mut changes = Vec::with_capacity(self.len().max(later.len()));
+        for first in self.iter() {
+            changes.push(match rest.remove(&first.path) {
+                Some(second) => first.followed_by(second)?,
+                None => first.clone(),
+            });
+        }
+        changes.extend(later.iter().filter(|change| rest.contains_key(&change.path)).cloned());
+        changes.retain(|change| !change.ends_as_it_began());
+        Ok(Self { changes })
+    }
 }
+
+impl Change {
+    /// Whether nothing differs between before and after: kind, content, mode and, when both are
+    /// known, modification time.
+    pub fn ends_as_it_began(&self) -> bool {
+        let times = (self.before.modified(), self.after.modified());
+        let moved = matches!(times, (Some(before), Some(after)) if before != after);
+        self.before.same_content(&self.after) && !moved
+    }
+
+    fn followed_by(&self, second: &Self) -> Result<Self, Mismatch> {
+        if self.after.same_content(&second.before) {
+            Ok(Self { path: self.path.clone(), before: self.before.clone(), after: second.after.clone() })
+        } else {
+            Err(Mismatch { path: self.path.clone() })
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ChangeSet {
+    /// Reads the changes as [`ChangeSet::new`] takes them, so that each path occurs once.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<Change>::deserialize(deserializer).map(Self::new)
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the later change did not find {} as the earlier one left it", self.path)
+    }
+}
+
+impl Error for Mismatch {}
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::image::{BlobId, FileImage};
-
-    fn file(byte: u8) -> Image {
-        Image::File(FileImage { blob: BlobId::from_hash([byte; 32]), size: 1, mode: 0o644, modified: None })
-    }
-
-    fn change(path: &str, before: Image, after: Image) -> Change {
-        Change { path: FilePath::new(path), before, after }
-    }
-
-    #[test]
-    fn the_inverse_of_the_inverse_is_the_change_itself() {
-        let set = ChangeSet::new([change("/a", Image::Absent, file(1)), change("/b", file(2), Image::Absent)]);
-        assert_eq!(set.inverse().inverse(), set);
-        assert_eq!(set.inverse().iter().next().unwrap().path, FilePath::new("/b"));
-    }
-
-    #[test]
-    fn a_path_given_twice_becomes_one_change() {
-        let set = ChangeSet::new([change("/a", Image::Absent, file(1)), change("/a", file(1), file(2))]);
-        assert_eq!(set.iter().collect::<Vec<_>>(), [&change("/a", Image::Absent, file(2))]);
-    }
-
-    #[test]
-    fn the_serde_form_comes_back_whole() {
-        let set = ChangeSet::new([change("/a", Image::Directory { mode: 0o755 }, file(3))]);
-        let json = serde_json::to_string(&set).unwrap();
-        assert_eq!(serde_json::from_str::<ChangeSet>(&json).unwrap(), set);
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! One side of a change: what stands at a path before or after it.
 
 use crate::path::{from_hex, to_hex};
-use crate::time::Timestamp;
+use crate::time::FileTime;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -14,6 +14,11 @@ impl BlobId {
     /// The id with this hash; hashing itself is done by `dryad-effects`.
     pub const fn from_hash(hash: [u8; 32]) -> Self {
         Self(hash)
+    }
+
+    /// The hash itself.
+    pub const fn as_hash(&self) -> &[u8; 32] {
+        &self.0
     }
 }
 
@@ -76,7 +81,7 @@ pub struct FileImage {
     pub mode: u32,
     /// When it was last modified; absent for a file that is yet to be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub modified: Option<Timestamp>,
+    pub modified: Option<FileTime>,
 }
 
 impl Image {
@@ -88,10 +93,22 @@ impl Image {
         }
     }
 
+    /// When it was last modified, as far as the image knows.
+    pub fn modified(&self) -> Option<FileTime> {
+        match self {
+            Self::File(file) => file.modified,
+            Self::Absent | Self::Symlink { .. } | Self::Directory { .. } => None,
+        }
+    }
+
     /// Whether both show the same kind, content and mode; modification times do not count.
     pub fn same_content(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::File(a), Self::File(b)) => a.blob == b.blob && a.mode == b.mode,
+            // A link's text is compared byte by byte: `a` and `a/` name the same path, yet they differ.
+            (Self::Symlink { target: a }, Self::Symlink { target: b }) => {
+                a.as_path().as_os_str() == b.as_path().as_os_str()
+            }
             (a, b) => a == b,
         }
     }
