@@ -120,7 +120,6 @@ impl GeminiDecoder {
         message: Option<String>,
         out: &mut VecDeque<Delta>,
     ) -> Result<(), ProviderError> {
-        self.close(None, out);
         let explained = || message.map(|message| format!(": {message}")).unwrap_or_default();
         let stop = match reason {
             "STOP" if self.calls > 0 => StopReason::ToolUse,
@@ -165,6 +164,9 @@ impl Decode for GeminiDecoder {
         // After the end only token counts may follow.
         let candidate = event.candidates.into_iter().next().filter(|_| !self.finished);
         let end = candidate.and_then(|candidate| self.candidate(candidate, out));
+        if end.is_some() {
+            self.close(None, out);
+        }
         if let Some(usage) = event.usage_metadata.filter(|_| self.finished || end.is_some()) {
             out.push_back(Delta::Usage(usage.counts()));
         }

@@ -118,6 +118,13 @@ pub(crate) fn fields(body: Result<Vec<u8>, ProviderError>, names: &[&str]) -> St
     serde_json::Value::Object(fields.collect()).to_string()
 }
 
+/// The elements of a body's list, one per line.
+pub(crate) fn lines(body: Result<Vec<u8>, ProviderError>, name: &str) -> String {
+    let value: serde_json::Value = serde_json::from_slice(&body.unwrap()).unwrap();
+    let elements = value[name].as_array().unwrap().iter().map(ToString::to_string);
+    elements.collect::<Vec<_>>().join("\n")
+}
+
 /// A client that loses its patience soon.
 pub(crate) fn http() -> Arc<Http> {
     let settings = HttpSettings { connect_timeout: Duration::from_secs(5), idle_timeout: Duration::from_secs(10) };

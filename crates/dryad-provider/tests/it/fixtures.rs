@@ -23,7 +23,7 @@ fn body(wire: &[u8], size: usize) -> SseBody {
     SseBody::new(stream::iter(chunks))
 }
 
-async fn check_all(api: &str, decode: impl Fn(SseBody) -> DeltaStream) {
+pub(crate) async fn check_all(api: &str, decode: impl Fn(SseBody) -> DeltaStream) {
     let mut checked = 0;
     for entry in std::fs::read_dir(fixtures(api)).unwrap() {
         let path = entry.unwrap().path();

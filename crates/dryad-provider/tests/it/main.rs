@@ -9,8 +9,14 @@
 
 mod common;
 mod connections;
+mod decoding;
+mod discovery;
 mod failures;
+mod files;
 mod fixtures;
 mod interleaving;
 mod requests_anthropic;
 mod requests_chat;
+mod requests_google;
+mod requests_responses;
+mod routing;
