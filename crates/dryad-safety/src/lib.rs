@@ -22,6 +22,7 @@ pub mod registry;
 pub mod snapshot;
 pub mod spec;
 pub mod tool;
+pub mod undo;
 
 pub use dryad_effects::artifact;
 pub use dryad_effects::mask;

@@ -47,7 +47,7 @@ enum Made {
     /// A file with a text many times over.
     Repeat { text: String, count: usize },
     /// An empty directory.
-    Directory(bool),
+    Directory(()),
 }
 
 impl Tree {
@@ -83,7 +83,7 @@ impl Tree {
             Made::Symlink(target) => Node::Link(PathBuf::from(target)),
             Made::Bytes(hex) => Node::File { bytes: from_hex(hex)?, mode: 0o644 },
             Made::Repeat { text, count } => Node::File { bytes: text.repeat(*count).into_bytes(), mode: 0o644 },
-            Made::Directory(_) => Node::EmptyDirectory,
+            Made::Directory(()) => Node::EmptyDirectory,
         };
         self.nodes.entry(path).or_insert(node);
         Ok(())

@@ -38,17 +38,11 @@ pub(super) fn distance(a: &[char], b: &[char], budget: &mut Budget) -> Option<us
 
 /// Myers' algorithm: one machine word holds a whole column, as differences between neighbours.
 fn bit_parallel(pattern: &[char], text: &[char]) -> usize {
-    let mut positions: Vec<(char, u64)> = Vec::with_capacity(pattern.len());
-    for (row, &character) in pattern.iter().enumerate() {
-        match positions.iter_mut().find(|(known, _)| *known == character) {
-            Some((_, bits)) => *bits |= 1 << row,
-            None => positions.push((character, 1 << row)),
-        }
-    }
+    let rows = Rows::of(pattern);
     let last = 1_u64 << (pattern.len() - 1);
     let (mut plus, mut minus, mut score) = (u64::MAX, 0_u64, pattern.len());
     for &character in text {
-        let equal = positions.iter().find(|(known, _)| *known == character).map_or(0, |(_, bits)| *bits);
+        let equal = rows.holding(character);
         let vertical = equal | minus;
         let horizontal = ((equal & plus).wrapping_add(plus) ^ plus) | equal;
         let mut up = minus | !(horizontal | plus);
@@ -65,6 +59,33 @@ fn bit_parallel(pattern: &[char], text: &[char]) -> usize {
         minus = up & vertical;
     }
     score
+}
+
+/// The rows of a pattern that hold a character, as bits.
+struct Rows {
+    ascii: [u64; 128],
+    others: Vec<(char, u64)>,
+}
+
+impl Rows {
+    fn of(pattern: &[char]) -> Self {
+        let mut rows = Self { ascii: [0; 128], others: Vec::new() };
+        for (row, &character) in pattern.iter().enumerate() {
+            let bit = 1_u64 << row;
+            match rows.ascii.get_mut(character as usize) {
+                Some(bits) => *bits |= bit,
+                None => rows.others.push((character, bit)),
+            }
+        }
+        rows
+    }
+
+    fn holding(&self, character: char) -> u64 {
+        match self.ascii.get(character as usize) {
+            Some(bits) => *bits,
+            None => self.others.iter().filter(|(known, _)| *known == character).fold(0, |bits, (_, bit)| bits | bit),
+        }
+    }
 }
 
 fn by_rows(a: &[char], b: &[char]) -> usize {

@@ -35,7 +35,7 @@ pub(super) fn find(view: &View, edit: &Edit, settings: &EditSettings) -> Result<
     if edit.old.is_empty() {
         return Err(NotFound::Empty);
     }
-    let exact: Vec<_> = view.text.match_indices(&edit.old).map(|(start, found)| start..start + found.len()).collect();
+    let exact = occurrences(&view.text, &edit.old);
     if !exact.is_empty() {
         return choose(places(exact, edit), edit, false);
     }
@@ -50,13 +50,32 @@ pub(super) fn find(view: &View, edit: &Edit, settings: &EditSettings) -> Result<
     }
 }
 
+/// Every span of `text` that is `quoted`, also where two of them overlap: either could be meant.
+pub(super) fn occurrences(text: &str, quoted: &str) -> Vec<Range<usize>> {
+    let step = quoted.chars().next().map_or(1, char::len_utf8);
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(offset) = text.get(from..).and_then(|rest| rest.find(quoted)) {
+        found.push(from + offset..from + offset + quoted.len());
+        from += offset + step;
+    }
+    found
+}
+
 fn places(ranges: Vec<Range<usize>>, edit: &Edit) -> Vec<Place> {
     ranges.into_iter().map(|range| Place { range, replacement: edit.new.clone() }).collect()
 }
 
-fn choose(places: Vec<Place>, edit: &Edit, fuzzy: bool) -> Result<Found, NotFound> {
+fn choose(mut places: Vec<Place>, edit: &Edit, fuzzy: bool) -> Result<Found, NotFound> {
     if places.len() > 1 && !edit.replace_all {
         return Err(NotFound::Several(places.iter().map(|place| place.range.start).collect()));
     }
+    // Of places that overlap, the first is replaced, as a search from the top would do.
+    let mut end = 0;
+    places.retain(|place| {
+        let is_free = place.range.start >= end;
+        end = if is_free { place.range.end } else { end };
+        is_free
+    });
     Ok(Found { places, fuzzy })
 }

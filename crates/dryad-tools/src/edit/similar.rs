@@ -70,15 +70,7 @@ pub(super) fn search(text: &str, edit: &Edit, threshold: Option<f64>) -> Result<
         return Err(closest(&candidates, &lines, &quoted));
     }
     let window = |candidate: &Candidate| lines.get(candidate.first..candidate.first + quoted.len()).unwrap_or_default();
-    let mut places: Vec<Place> = Vec::new();
-    for candidate in &accepted {
-        let place = place(text, window(candidate), edit);
-        // Windows may overlap; the first one of a group stands for it.
-        if places.last().is_none_or(|last| last.range.end <= place.range.start) {
-            places.push(place);
-        }
-    }
-    Ok(places)
+    Ok(accepted.iter().map(|candidate| place(text, window(candidate), edit)).collect())
 }
 
 fn lines(text: &str) -> Vec<Line<'_>> {

@@ -19,11 +19,10 @@ pub(super) fn occurrences(text: &str, quoted: &str) -> Vec<Range<usize>> {
     let ends_line = quoted.ends_with(|last: char| last.is_whitespace() && last != '\n');
     let plain = Plain::of(text);
     let at_line_end = |end: usize| !ends_line || plain.text.as_bytes().get(end).is_none_or(|&byte| byte == b'\n');
-    plain
-        .text
-        .match_indices(&needle)
-        .filter(|(start, found)| at_line_end(start + found.len()))
-        .filter_map(|(start, found)| plain.source_range(start..start + found.len()))
+    super::find::occurrences(&plain.text, &needle)
+        .into_iter()
+        .filter(|range| at_line_end(range.end))
+        .filter_map(|range| plain.source_range(range))
         .collect()
 }
 

@@ -1,0 +1,9 @@
+//! The built-in tools as the pipeline sees them.
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "test code prepares files and may fail loudly")]
+
+mod edit;
+mod pictures;
+mod read;
+mod scenarios;
+mod support;
+mod write;
