@@ -36,8 +36,7 @@ pub struct HttpSettings {
     pub idle_timeout: Duration,
 }
 
-/// One request for a streamed answer.
-#[derive(Debug)]
+/// One request for a streamed answer. It holds a key, so there is no way to print it.
 pub struct HttpCall<'a> {
     /// Whose model is asked; named in errors.
     pub provider: &'a str,
@@ -101,7 +100,7 @@ impl Http {
     async fn post_unredacted(&self, call: HttpCall<'_>, secrets: Arc<[Secret]>) -> Result<SseBody, ProviderError> {
         let target = Target::parse(call.url)?;
         let mut request = Request::new(Method::POST, target.url.clone());
-        *request.headers_mut() = headers(&call.headers)?;
+        *request.headers_mut() = headers(&call.headers, call.provider)?;
         *request.body_mut() = Some(Bytes::from(call.body).into());
         let response = self.send(request, &target).await?;
         reply::stream(response, call.provider, target, self.settings.idle_timeout, secrets).await
@@ -127,20 +126,28 @@ pub fn endpoint(base: &str, path: &str) -> Result<String, ProviderError> {
     Ok(format!("{}/{path}", base.trim_end_matches('/')))
 }
 
-fn headers(given: &[(&str, &str)]) -> Result<HeaderMap, ProviderError> {
+fn headers(given: &[(&str, &str)], provider: &str) -> Result<HeaderMap, ProviderError> {
     let mut headers = HeaderMap::with_capacity(given.len() + 2);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
     for (name, value) in given {
-        let unusable = || ProviderError::Unsupported {
-            message: format!("the request header `{name}` has characters that cannot be sent"),
-        };
+        let unusable = || unusable_header(name, provider);
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unusable())?;
         let mut value = HeaderValue::from_str(value).map_err(|_| unusable())?;
         value.set_sensitive(true);
         headers.insert(name, value);
     }
     Ok(headers)
+}
+
+/// The failure of a header that cannot be sent; most often it is a key with something pasted to it.
+fn unusable_header(name: &str, provider: &str) -> ProviderError {
+    const KEYS: [&str; 3] = ["authorization", "x-api-key", "x-goog-api-key"];
+    if KEYS.iter().any(|key| name.eq_ignore_ascii_case(key)) {
+        let message = format!("the key for the header `{name}` has characters that cannot be sent");
+        return ProviderError::Auth { provider: provider.to_owned(), message };
+    }
+    ProviderError::Unsupported { message: format!("the request header `{name}` has characters that cannot be sent") }
 }
 
 /// An address without what may be secret in it: no user, no query.

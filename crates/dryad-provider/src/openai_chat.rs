@@ -2,11 +2,13 @@
 //! llama.cpp, LM Studio, vLLM.
 //!
 //! Reading order: `dialect` (where a server departs from the API) → `request` and `messages` (what
-//! is sent) → `wire` (what comes back) → `decode` and `calls` (deltas out of it).
+//! is sent) → `wire` and `content` (what comes back) → `decode` and `calls` (deltas out of it).
 //!
 //! Limitations: reasoning that OpenRouter passes on encrypted is not kept.
 
+mod call_id;
 mod calls;
+mod content;
 mod decode;
 mod dialect;
 mod json_progress;

@@ -62,7 +62,16 @@ impl Target {
         } else {
             format!("{host} gave no answer: {reason}")
         };
-        ProviderError::Network { message }
+        ProviderError::Network { message: message + proxy_note() }
+    }
+}
+
+/// A failed connection may be the proxy's fault, and few think of it.
+fn proxy_note() -> &'static str {
+    let names = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
+    match names.into_iter().filter_map(std::env::var_os).any(|proxy| !proxy.is_empty()) {
+        true => " The environment sets a proxy.",
+        false => "",
     }
 }
 

@@ -4,6 +4,7 @@
 //! reason to stop before the last piece of a call, some give usage after it.
 
 use super::calls::Calls;
+use super::content::{Content, ContentPart};
 use super::wire::{CallPart, Choice, Chunk, Part};
 use crate::decode::{Decode, Flow, SseEvent, Text, ended_early, parse};
 use crate::delta::Delta;
@@ -87,8 +88,13 @@ impl ChatDecoder {
         if let Some((field, text)) = reasoning.next() {
             self.thinking(field, text.into_string(), out);
         }
-        for text in [part.content, part.refusal].into_iter().flatten().filter(has_text) {
-            self.text(text.into_string(), out);
+        match part.content {
+            Some(Content::Text(text)) => self.text(text.into_string(), out),
+            Some(Content::Parts(parts)) => self.parts(parts, out),
+            None => {}
+        }
+        if let Some(refusal) = part.refusal {
+            self.text(refusal.into_string(), out);
         }
         let legacy = part.function_call.map(|function| CallPart { index: Some(0), id: None, function: Some(function) });
         for part in part.tool_calls.into_iter().flatten().chain(legacy) {
@@ -101,7 +107,21 @@ impl ChatDecoder {
         Ok(())
     }
 
+    fn parts(&mut self, parts: Vec<ContentPart<'_>>, out: &mut VecDeque<Delta>) {
+        for ContentPart { text, thinking } in parts {
+            if let Some(thinking) = thinking.map(Content::into_text).filter(|thinking| !thinking.is_empty()) {
+                self.thinking("content", thinking, out);
+            }
+            if let Some(text) = text {
+                self.text(text.into_string(), out);
+            }
+        }
+    }
+
     fn text(&mut self, text: String, out: &mut VecDeque<Delta>) {
+        if text.is_empty() {
+            return;
+        }
         if self.calls.is_unfinished() {
             return self.held_text.push_str(&text);
         }

@@ -20,6 +20,8 @@ pub(super) struct Dialect<'a> {
     pub(super) names_choice: bool,
     /// Whether requests of one conversation are grouped for the prompt cache.
     pub(super) has_cache_key: bool,
+    /// Whether ids of calls must have nine letters and digits.
+    pub(super) has_short_ids: bool,
     /// How thinking is asked for.
     pub(super) thinking: ThinkingFormat,
 }
@@ -56,6 +58,7 @@ impl<'a> Dialect<'a> {
             says_strict: compat.supports_strict_mode.unwrap_or(false),
             names_choice: compat.supports_tool_choice.unwrap_or(true),
             has_cache_key: is_openai,
+            has_short_ids: has_host(model, "mistral.ai"),
             thinking: ThinkingFormat::of(model),
         }
     }

@@ -1,5 +1,6 @@
 //! The conversation in the form Chat Completions takes it.
 
+use super::call_id::call_id;
 use super::dialect::{Dialect, ThinkingFormat};
 use crate::request::Request;
 use dryad_protocol::content::{AssistantBlock, ImageBlock, ToolCall, UserBlock};
@@ -13,9 +14,6 @@ pub(super) const NO_VISION: &str = "(an image was left out: this model reads no 
 
 /// Stands in a result that has nothing but pictures.
 const SEE_IMAGE: &str = "(see the image below)";
-
-/// Longer ids are refused by OpenAI; only those of other APIs are.
-const MAX_ID_CHARS: usize = 40;
 
 /// One message.
 #[derive(Debug, Default, Serialize)]
@@ -74,6 +72,7 @@ pub(super) fn messages<'a>(request: &Request<'a>, dialect: &Dialect<'_>) -> Vec<
         messages: Vec::with_capacity(request.messages.len() + 1),
         result_images: Vec::new(),
         has_vision: request.model.has_vision(),
+        has_short_ids: dialect.has_short_ids,
     };
     if !request.system.is_empty() {
         let content = Some(Content::Text(request.system.into()));
@@ -113,6 +112,7 @@ struct Builder<'a> {
     /// batch in a message of their own.
     result_images: Vec<&'a ImageBlock>,
     has_vision: bool,
+    has_short_ids: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -156,7 +156,7 @@ impl<'a> Builder<'a> {
                     }
                 }
                 AssistantBlock::Thinking(_) | AssistantBlock::RedactedThinking { .. } => {}
-                AssistantBlock::ToolCall(call) => wire.tool_calls.push(wire_call(call)),
+                AssistantBlock::ToolCall(call) => wire.tool_calls.push(wire_call(call, self.has_short_ids)),
             }
         }
         wire.content = text.map(Content::Text);
@@ -183,7 +183,7 @@ impl<'a> Builder<'a> {
         self.messages.push(WireMessage {
             role: "tool",
             name: is_named.then_some(result.tool_name.as_str()),
-            tool_call_id: Some(call_id(result.tool_call_id.as_str())),
+            tool_call_id: Some(call_id(result.tool_call_id.as_str(), self.has_short_ids)),
             content: Some(Content::Text(text)),
             ..WireMessage::default()
         });
@@ -227,17 +227,12 @@ fn image_part<'a>(image: &ImageBlock) -> ContentPart<'a> {
     ContentPart::ImageUrl { image_url: ImageUrl { url } }
 }
 
-fn wire_call(call: &ToolCall) -> WireCall<'_> {
+fn wire_call(call: &ToolCall, has_short_ids: bool) -> WireCall<'_> {
     // A map of JSON values always has a text.
     let arguments = serde_json::to_string(&call.arguments).unwrap_or_else(|_| "{}".to_owned());
-    WireCall { id: call_id(&call.id), r#type: "function", function: WireFunction { name: &call.name, arguments } }
-}
-
-/// An id that the API takes. Ids of the Responses API have a second half that means nothing here.
-fn call_id(id: &str) -> Cow<'_, str> {
-    let first = id.split('|').next().unwrap_or(id);
-    match first.char_indices().nth(MAX_ID_CHARS) {
-        Some((end, _)) => first.get(..end).unwrap_or(first).into(),
-        None => first.into(),
+    WireCall {
+        id: call_id(&call.id, has_short_ids),
+        r#type: "function",
+        function: WireFunction { name: &call.name, arguments },
     }
 }

@@ -3,6 +3,7 @@
 //! Only what is used is named, everything may be missing, and text is borrowed: this is read once
 //! per token.
 
+use super::content::Content;
 use crate::decode::Text;
 use dryad_protocol::usage::TokenCounts;
 use serde::Deserialize;
@@ -42,7 +43,7 @@ pub(super) struct Choice<'a> {
 #[derive(Debug, Deserialize)]
 pub(super) struct Part<'a> {
     #[serde(borrow, default)]
-    pub(super) content: Option<Text<'a>>,
+    pub(super) content: Option<Content<'a>>,
     #[serde(borrow, default)]
     pub(super) refusal: Option<Text<'a>>,
     #[serde(borrow, default)]

@@ -88,6 +88,14 @@ async fn a_header_that_cannot_be_sent() {
 }
 
 #[tokio::test]
+async fn a_key_that_cannot_be_sent() {
+    let mut model = model(CHAT, "http://127.0.0.1:1");
+    model.headers.insert("Authorization".to_owned(), "Bearer one\ntwo".to_owned());
+    let message = "the key for the header `Authorization` has characters that cannot be sent".to_owned();
+    assert_eq!(fail(&model, http()).await, ProviderError::Auth { provider: "acme".to_owned(), message });
+}
+
+#[tokio::test]
 async fn a_wrong_key() {
     let body = format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}","code":"invalid_api_key"}}}}"#);
     check(
