@@ -13,4 +13,5 @@ pub mod artifact;
 pub mod contents;
 pub mod fingerprint;
 pub mod mask;
+pub mod probe;
 pub mod process;

@@ -1,0 +1,7 @@
+# Prints the sum of its arguments.
+
+total=0
+for number in "$@"; do
+    total=$number
+done
+echo "$total"

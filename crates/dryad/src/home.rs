@@ -1,0 +1,80 @@
+//! Where the user's files lie: `~/.dryad`, or where `DRYAD_HOME` points.
+
+use crate::report::Failure;
+use std::path::{Path, PathBuf};
+
+/// The variable that moves the user's files.
+pub(crate) const VARIABLE: &str = "DRYAD_HOME";
+
+/// The user's files. Nothing is created here; the names are all there is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Home {
+    root: PathBuf,
+}
+
+impl Home {
+    /// Finds the place.
+    ///
+    /// # Errors
+    ///
+    /// When neither `DRYAD_HOME` nor a home directory is known.
+    pub(crate) fn find(workdir: &Path) -> Result<Self, Failure> {
+        let moved = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
+        let root = match (moved, std::env::home_dir().filter(|home| home.is_absolute())) {
+            (Some(moved), _) => workdir.join(moved),
+            (None, Some(home)) => home.join(".dryad"),
+            (None, None) => {
+                return Err(Failure::failed("no home directory is known").hint("Set HOME or DRYAD_HOME."));
+            }
+        };
+        Ok(Self { root })
+    }
+
+    /// A home at this place.
+    pub(crate) fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The directory itself.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The user's settings.
+    pub(crate) fn settings_file(&self) -> PathBuf {
+        self.root.join("settings.json")
+    }
+
+    /// Providers and models of the user's own.
+    pub(crate) fn models_file(&self) -> PathBuf {
+        self.root.join("models.json")
+    }
+
+    /// Stored keys.
+    pub(crate) fn auth_file(&self) -> PathBuf {
+        self.root.join("auth.json")
+    }
+
+    /// What is kept of runs in `workdir`.
+    pub(crate) fn sessions_of(&self, workdir: &Path) -> PathBuf {
+        let text = workdir.to_string_lossy();
+        let encoded = text.trim_start_matches('/').replace(['/', '\\', ':'], "-");
+        self.root.join("sessions").join(format!("--{encoded}--"))
+    }
+}
+
+/// A project's settings.
+pub(crate) fn project_settings_file(workdir: &Path) -> PathBuf {
+    workdir.join(".dryad").join("settings.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_are_kept_by_directory() {
+        let sessions = Home::at("/h/.dryad").sessions_of(Path::new("/home/me/a project"));
+        assert_eq!(sessions, Path::new("/h/.dryad/sessions/--home-me-a project--"));
+    }
+}

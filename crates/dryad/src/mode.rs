@@ -1,0 +1,30 @@
+//! What the program can do, one file each.
+
+mod answer;
+mod completions;
+mod demo;
+mod doctor;
+mod list_models;
+mod settings_schema;
+
+use crate::args::{Arguments, Command};
+use crate::options::{self, Task};
+use crate::report::{Exit, Failure};
+
+/// Does what the arguments ask for.
+///
+/// # Errors
+///
+/// Whatever ends it early.
+pub(crate) async fn run(arguments: Arguments) -> Result<Exit, Failure> {
+    match arguments {
+        Arguments::Run(arguments) => match options::task(*arguments)? {
+            Task::Run(options) => answer::run(&options).await,
+            Task::ListModels { search, json, workdir } => list_models::run(&search, json, &workdir).await,
+        },
+        Arguments::Command(Command::Demo { keep }) => demo::run(keep).await,
+        Arguments::Command(Command::Doctor { json, cwd }) => doctor::run(json, cwd.as_deref()).await,
+        Arguments::Command(Command::Completions { shell }) => completions::run(shell),
+        Arguments::Command(Command::SettingsSchema) => settings_schema::run(),
+    }
+}

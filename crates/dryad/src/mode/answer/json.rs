@@ -1,0 +1,55 @@
+//! Every event of the run as one JSON line.
+
+use super::{play, verdict};
+use crate::output;
+use crate::prompt_input::Prompt;
+use crate::report::{Exit, Failure};
+use crate::signals::Stops;
+use crate::wiring::{Bench, Line};
+use dryad_agent::event_sink::EventSink;
+use dryad_protocol::event::Event;
+use dryad_rpc::frame::encode_frame;
+use dryad_safety::mask::Mask;
+use std::io::{self, Write as _};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio_util::sync::CancellationToken;
+
+/// Runs the prompt and prints its events.
+pub(super) async fn run(line: &Line, bench: &Bench<'_>, prompt: Prompt, stops: &Stops) -> Result<Exit, Failure> {
+    let sink = Arc::new(JsonLines { mask: line.mask.clone(), cancel: stops.cancel.clone(), failure: Mutex::default() });
+    let (_, end) = play(line, bench, sink.clone(), prompt, stops).await?;
+    let failure = sink.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match failure {
+        None => verdict(end, &line.last_error),
+        Some(error) => output::unless_closed(&error).and(Err(Failure::cancelled())),
+    }
+}
+
+/// Writes each event to standard output at once. The first write that fails cancels the run.
+struct JsonLines {
+    mask: Mask,
+    cancel: CancellationToken,
+    failure: Mutex<Option<io::Error>>,
+}
+
+impl JsonLines {
+    fn write(&self, event: &Event<'_>) -> io::Result<()> {
+        let line = encode_frame(event)?;
+        let text = String::from_utf8_lossy(&line);
+        let mut out = io::stdout().lock();
+        out.write_all(self.mask.text(&text).as_bytes())?;
+        out.flush()
+    }
+}
+
+impl EventSink for JsonLines {
+    fn emit(&self, event: &Event<'_>) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if failure.is_none()
+            && let Err(error) = self.write(event)
+        {
+            *failure = Some(error);
+            self.cancel.cancel();
+        }
+    }
+}

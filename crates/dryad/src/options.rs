@@ -1,0 +1,215 @@
+//! Arguments as used: checked against each other and against the file system.
+
+use crate::args::{ModelArguments, OutputMode, RunArguments, ToolArguments};
+use crate::prompt_input::{self, Words};
+use crate::report::Failure;
+use dryad_protocol::thinking::ThinkingLevel;
+use dryad_provider::secret::Secret;
+use std::path::{Path, PathBuf};
+
+/// A task that the flags stand for.
+#[derive(Debug)]
+pub(crate) enum Task {
+    /// Answer a prompt.
+    Run(Box<RunOptions>),
+    /// List models.
+    ListModels {
+        /// Only those that match; empty: those that can be used.
+        search: String,
+        /// As JSON.
+        json: bool,
+        /// Where settings are looked for.
+        workdir: PathBuf,
+    },
+}
+
+/// How a prompt is to be answered.
+#[derive(Debug)]
+pub(crate) struct RunOptions {
+    /// What goes to standard output.
+    pub(crate) output: Output,
+    /// Where the agent works; absolute.
+    pub(crate) workdir: PathBuf,
+    /// The words of the command line.
+    pub(crate) words: Words,
+    /// Which model.
+    pub(crate) model: ModelOptions,
+    /// What the model is told first.
+    pub(crate) system: SystemOptions,
+    /// What it may use.
+    pub(crate) tools: ToolSelection,
+    /// Directories granted besides the usual ones; absolute.
+    pub(crate) roots: Vec<PathBuf>,
+    /// Whether anything is kept of the run.
+    pub(crate) keep: Keep,
+}
+
+/// What goes to standard output.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Output {
+    /// The answer.
+    Text,
+    /// Every event.
+    Json,
+}
+
+/// Which model was asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ModelOptions {
+    /// A name, or a part of one.
+    pub(crate) name: Option<String>,
+    /// Its provider.
+    pub(crate) provider: Option<String>,
+    /// A key for it.
+    pub(crate) key: Option<Secret>,
+    /// How hard it thinks.
+    pub(crate) thinking: Option<ThinkingLevel>,
+    /// A script to play instead.
+    pub(crate) script: Option<PathBuf>,
+}
+
+/// What the model is told first.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct SystemOptions {
+    /// In place of the built-in prompt.
+    pub(crate) replace: Option<String>,
+    /// After it.
+    pub(crate) append: Option<String>,
+    /// Whether instruction files are left out.
+    pub(crate) without_context_files: bool,
+}
+
+/// The tools a model is offered.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum ToolSelection {
+    /// Those of the settings, else all.
+    Usual,
+    /// These.
+    Only(Vec<String>),
+}
+
+/// Whether anything is kept of a run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Keep {
+    /// Long outputs, beside the sessions.
+    Session,
+    /// Nothing.
+    Nothing,
+}
+
+/// Works out what the arguments ask for.
+///
+/// # Errors
+///
+/// When they contradict each other or name what is not there.
+pub(crate) fn task(arguments: RunArguments) -> Result<Task, Failure> {
+    let workdir = workdir(arguments.cwd.as_deref())?;
+    if let Some(search) = arguments.list_models {
+        return Ok(Task::ListModels { search, json: arguments.json, workdir });
+    }
+    let words = Words::sort(&arguments.words)?;
+    let has_prompt = !words.text.trim().is_empty() || !words.files.is_empty();
+    let output = output(arguments.mode)?;
+    if !prompt_input::is_piped() {
+        if !has_prompt {
+            return Err(no_prompt());
+        }
+        if !arguments.print && output == Output::Text {
+            return Err(Failure::usage("interactive mode does not exist yet").hint("Use `dryad -p \"…\"`."));
+        }
+    }
+    Ok(Task::Run(Box::new(RunOptions {
+        output,
+        model: model(arguments.model)?,
+        system: SystemOptions {
+            replace: arguments.prompt.system_prompt.map(|given| text_or_file(given, &workdir)).transpose()?,
+            append: arguments.prompt.append_system_prompt.map(|given| text_or_file(given, &workdir)).transpose()?,
+            without_context_files: arguments.prompt.no_context_files,
+        },
+        roots: arguments.tools.root.iter().map(|root| directory(root, &workdir, "--root")).collect::<Result<_, _>>()?,
+        tools: selection(arguments.tools),
+        keep: if arguments.no_session { Keep::Nothing } else { Keep::Session },
+        words,
+        workdir,
+    })))
+}
+
+/// What to say when there is nothing to answer.
+pub(crate) fn no_prompt() -> Failure {
+    Failure::usage("there is no prompt").hint(
+        "Give one in words or on standard input:\n\
+         \n  dryad -p \"what does this project do?\"\n  git diff | dryad -p \"review this\"\n  dryad -p @notes.md \"summarise\"\n\
+         \n`dryad demo` shows an agent at work without a key or a network, `dryad --help` lists the options.",
+    )
+}
+
+/// The directory to work in: the given one, else the current one.
+///
+/// # Errors
+///
+/// When it is not there.
+pub(crate) fn workdir(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    #[expect(clippy::disallowed_methods, reason = "the binary reads it once, here")]
+    let current = std::env::current_dir();
+    match (given, current) {
+        (Some(given), Ok(current)) => directory(given, &current, "--cwd"),
+        (Some(given), Err(_)) if given.is_absolute() => directory(given, given, "--cwd"),
+        (None, Ok(current)) => Ok(current),
+        (_, Err(error)) => Err(Failure::usage(format!("the current directory cannot be used: {error}"))
+            .hint("It may have been removed. Change to another one, or give --cwd.")),
+    }
+}
+
+fn directory(given: &Path, from: &Path, flag: &str) -> Result<PathBuf, Failure> {
+    let shown = given.display();
+    let real = from.join(given).canonicalize().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Failure::usage(format!("{flag}: no such directory: {shown}")),
+        _ => Failure::usage(format!("{flag}: cannot use {shown}: {error}")),
+    })?;
+    if real.is_dir() { Ok(real) } else { Err(Failure::usage(format!("{flag}: not a directory: {shown}"))) }
+}
+
+fn output(mode: OutputMode) -> Result<Output, Failure> {
+    match mode {
+        OutputMode::Text => Ok(Output::Text),
+        OutputMode::Json => Ok(Output::Json),
+        OutputMode::Rpc => {
+            Err(Failure::usage("RPC mode does not exist yet").hint("`--mode json` tells every event of one prompt."))
+        }
+    }
+}
+
+fn model(arguments: ModelArguments) -> Result<ModelOptions, Failure> {
+    if arguments.api_key.is_some() && arguments.model.is_none() && arguments.provider.is_none() {
+        return Err(Failure::usage("--api-key needs --provider or --model: whose key is it?"));
+    }
+    if arguments.api_key.as_deref().is_some_and(|key| key.trim().is_empty()) {
+        return Err(Failure::usage("--api-key is empty"));
+    }
+    Ok(ModelOptions {
+        name: arguments.model,
+        provider: arguments.provider,
+        key: arguments.api_key.map(Secret::new),
+        thinking: arguments.thinking,
+        script: arguments.script,
+    })
+}
+
+fn selection(arguments: ToolArguments) -> ToolSelection {
+    match arguments.tools {
+        _ if arguments.no_tools => ToolSelection::Only(Vec::new()),
+        Some(names) => ToolSelection::Only(
+            names.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect(),
+        ),
+        None => ToolSelection::Usual,
+    }
+}
+
+/// The text itself, or what the file of that name holds.
+fn text_or_file(given: String, workdir: &Path) -> Result<String, Failure> {
+    let path = workdir.join(&given);
+    if given.is_empty() || !path.is_file() {
+        return Ok(given);
+    }
+    std::fs::read_to_string(&path).map_err(|error| Failure::usage(format!("cannot read {given}: {error}")))
+}

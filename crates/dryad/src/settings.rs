@@ -1,0 +1,92 @@
+//! Settings as used: defaults, then the user's file, then the project's, then flags.
+//!
+//! [`layers`] reads and merges the files, [`schema`] says which keys there are; this type is what
+//! the rest of the program sees. Flags are applied where they are used.
+
+pub(crate) mod layers;
+pub(crate) mod schema;
+
+use dryad_protocol::thinking::ThinkingLevel;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The values of the files. What no file gives is the default.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Settings {
+    /// `provider/id[:thinking]`.
+    pub(crate) default_model: Option<String>,
+    /// How hard the model thinks.
+    pub(crate) default_thinking_level: Option<ThinkingLevel>,
+    /// The shell that runs commands.
+    pub(crate) shell_path: Option<String>,
+    /// Put before every command.
+    pub(crate) shell_command_prefix: Option<String>,
+    /// Of the bash tool.
+    pub(crate) bash: BashSettings,
+    /// Of pictures.
+    pub(crate) images: ImageSettings,
+    /// Of the edit tool.
+    pub(crate) edit: EditSettings,
+    /// Of connections.
+    pub(crate) http: HttpTimeouts,
+    /// The tools the model is offered.
+    pub(crate) tools: Option<Vec<String>>,
+    /// Directories below which tools may change files.
+    pub(crate) roots: Vec<PathBuf>,
+    /// Whether DRYAD.md, AGENTS.md and CLAUDE.md are read.
+    pub(crate) context_files: Option<bool>,
+}
+
+/// Of the bash tool.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct BashSettings {
+    /// Variables set for every command.
+    pub(crate) environment: BTreeMap<String, String>,
+}
+
+/// Of pictures.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ImageSettings {
+    /// Whether large ones are made smaller before they are sent.
+    pub(crate) auto_resize: bool,
+    /// Whether none is ever sent.
+    pub(crate) block_images: bool,
+}
+
+/// Of the edit tool.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct EditSettings {
+    /// Whether text that nearly matches is found.
+    pub(crate) fuzzy_match: bool,
+    /// How near it must be, 0 to 1.
+    pub(crate) fuzzy_threshold: Option<f64>,
+    /// Whether files marked as generated are refused.
+    pub(crate) block_auto_generated: bool,
+}
+
+/// Of connections.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct HttpTimeouts {
+    /// For a connection to stand.
+    pub(crate) connect_timeout_ms: Option<u64>,
+    /// For the next bytes of an answer.
+    pub(crate) idle_timeout_ms: Option<u64>,
+}
+
+impl Default for ImageSettings {
+    fn default() -> Self {
+        Self { auto_resize: true, block_images: false }
+    }
+}
+
+impl Default for EditSettings {
+    fn default() -> Self {
+        Self { fuzzy_match: true, fuzzy_threshold: None, block_auto_generated: true }
+    }
+}

@@ -1,0 +1,184 @@
+//! Puts the parts together: settings, keys, model, tools, gates, prompt — and an agent of them.
+//!
+//! Nothing is loaded that the run does not need: the catalogue is read only for a model that is in
+//! it, local servers are asked only when nothing else is left, and no connection stands before the
+//! first request.
+
+mod access;
+mod choice;
+mod noted;
+mod place;
+mod secrets;
+mod tools;
+
+pub(crate) use access::Access;
+pub(crate) use choice::{Chosen, choose, local_models, local_servers};
+pub(crate) use noted::LastError;
+pub(crate) use place::Place;
+pub(crate) use secrets::mask;
+pub(crate) use tools::tool_settings;
+
+use crate::home::Home;
+use crate::options::{RunOptions, SystemOptions, ToolSelection};
+use crate::report::Failure;
+use crate::settings::Settings;
+use crate::settings::layers;
+use dryad_agent::agent::{Agent, Parts};
+use dryad_agent::event_sink::EventSink;
+use dryad_agent::prompt::{PromptParts, context_files, system_files, system_prompt};
+use dryad_effects::process::Surroundings;
+use dryad_provider::http::{Http, HttpSettings};
+use dryad_provider::provider::Provider;
+use dryad_provider::registry::Providers;
+use dryad_safety::clock::Clock;
+use dryad_safety::gate::GrantedRoots;
+use dryad_safety::mask::Mask;
+use dryad_safety::oplog::MemoryLog;
+use dryad_safety::pipeline::Pipeline;
+use dryad_safety::registry::Registry;
+use noted::Noted;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Everything that is known before an agent is made.
+pub(crate) struct Workshop {
+    /// The user's files.
+    pub(crate) home: Home,
+    /// Where the agent works.
+    pub(crate) workdir: PathBuf,
+    /// What the files say.
+    pub(crate) settings: Settings,
+}
+
+/// The model to be asked, and everything a request to it takes.
+pub(crate) struct Line {
+    /// Which model, and how it is asked.
+    pub(crate) chosen: Chosen,
+    /// Who answers.
+    pub(crate) provider: Arc<dyn Provider>,
+    /// Why the last request failed, if it did.
+    pub(crate) last_error: LastError,
+    /// Everything that must not be shown.
+    pub(crate) mask: Mask,
+}
+
+/// What an agent works with besides its model.
+pub(crate) struct Bench<'a> {
+    /// Where it works.
+    pub(crate) workdir: &'a Path,
+    /// Whose instruction files count.
+    pub(crate) home: &'a Home,
+    /// What the files say.
+    pub(crate) settings: &'a Settings,
+    /// What it is told first.
+    pub(crate) system: &'a SystemOptions,
+    /// What it may use.
+    pub(crate) tools: &'a ToolSelection,
+    /// Directories granted besides the usual ones.
+    pub(crate) roots: &'a [PathBuf],
+    /// Where long outputs go.
+    pub(crate) place: &'a Place,
+    /// Where applied plans are recorded.
+    pub(crate) log: Arc<MemoryLog>,
+}
+
+impl Workshop {
+    /// Finds the user's files and reads the settings.
+    ///
+    /// # Errors
+    ///
+    /// When there is no home, or a settings file cannot be understood.
+    pub(crate) fn open(workdir: &Path) -> Result<Self, Failure> {
+        let home = Home::find(workdir)?;
+        let layers = layers::load(&home, workdir).map_err(|error| Failure::usage(error.to_string()))?;
+        Ok(Self { home, workdir: workdir.to_owned(), settings: layers.settings })
+    }
+
+    /// Chooses the model and prepares the way to it.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be understood, or no model can be found.
+    pub(crate) async fn line(&self, options: &RunOptions) -> Result<Line, Failure> {
+        let access = Access::load(&self.home)?;
+        let chosen = choose(&access, &options.model, &self.settings, &self.workdir).await?;
+        let flag = options.model.key.clone().map(|key| (chosen.model.provider.clone(), key));
+        let keys = Arc::new(access.keys(flag));
+        let mask = mask(&keys, &chosen.model).await;
+        let http = Arc::new(Http::new(http_settings(&self.settings)));
+        let mut providers = Providers::new(http, keys);
+        if let Some(script) = chosen.script.clone() {
+            providers = providers.with_script(chosen.model.id.clone(), script);
+        }
+        Ok(Line::new(chosen, Arc::new(providers), mask))
+    }
+}
+
+impl Line {
+    /// A line to this model.
+    pub(crate) fn new(chosen: Chosen, provider: Arc<dyn Provider>, mask: Mask) -> Self {
+        let last_error = LastError::default();
+        let provider = Arc::new(Noted::new(provider, last_error.clone()));
+        Self { chosen, provider, last_error, mask }
+    }
+}
+
+/// Makes an agent.
+///
+/// # Errors
+///
+/// When a tool is asked for that does not exist.
+pub(crate) fn agent(line: &Line, bench: &Bench<'_>, sink: Arc<dyn EventSink>) -> Result<Agent, Failure> {
+    let clock = Clock::System;
+    let registry = tools::registry(bench, &line.chosen.model)?;
+    let system_prompt = system_text(bench, &registry, clock);
+    let pipeline = Pipeline {
+        registry: Arc::new(registry),
+        gates: vec![Box::new(GrantedRoots::new(granted(bench)))],
+        log: bench.log.clone(),
+        clock,
+        workdir: bench.workdir.to_owned(),
+        surroundings: Surroundings { mask: line.mask.clone(), artifacts: bench.place.artifacts() },
+    };
+    Ok(Agent::new(Parts {
+        provider: line.provider.clone(),
+        model: line.chosen.model.clone(),
+        thinking: line.chosen.thinking,
+        system_prompt,
+        pipeline: Arc::new(pipeline),
+        sink,
+        clock,
+        cache_key: Some(bench.place.id().to_owned()),
+    }))
+}
+
+/// The directories below which tools may change files.
+fn granted(bench: &Bench<'_>) -> Vec<PathBuf> {
+    let usual = [bench.workdir.to_owned(), std::env::temp_dir()];
+    let settings = bench.settings.roots.iter().map(|root| bench.workdir.join(root));
+    usual.into_iter().chain(settings).chain(bench.roots.iter().cloned()).collect()
+}
+
+fn system_text(bench: &Bench<'_>, registry: &Registry, clock: Clock) -> String {
+    let files = system_files(bench.home.root(), bench.workdir);
+    let wanted = bench.settings.context_files.unwrap_or(true) && !bench.system.without_context_files;
+    let context = if wanted { context_files(bench.home.root(), bench.workdir) } else { Vec::new() };
+    system_prompt(&PromptParts {
+        tools: &registry.all(),
+        custom: bench.system.replace.as_deref().or(files.replace.as_deref()),
+        append: bench.system.append.as_deref().or(files.append.as_deref()),
+        context_files: &context,
+        workdir: bench.workdir,
+        date: &place::date(clock.now()),
+    })
+}
+
+fn http_settings(settings: &Settings) -> HttpSettings {
+    let usual = HttpSettings::default();
+    let given = |value: Option<u64>, usual: Duration| value.map_or(usual, Duration::from_millis);
+    HttpSettings {
+        connect_timeout: given(settings.http.connect_timeout_ms, usual.connect_timeout),
+        idle_timeout: given(settings.http.idle_timeout_ms, usual.idle_timeout),
+    }
+}

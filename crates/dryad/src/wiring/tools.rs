@@ -1,0 +1,67 @@
+//! The tools a model is offered, with the user's settings.
+
+use super::Bench;
+use crate::options::ToolSelection;
+use crate::report::Failure;
+use crate::settings::Settings;
+use dryad_protocol::model::Model;
+use dryad_safety::artifact::Artifacts;
+use dryad_safety::registry::Registry;
+use dryad_safety::tool::Tool;
+use dryad_tools::{ToolSettings, builtin};
+use std::sync::Arc;
+
+/// The tools' settings, for a model that sees pictures or does not.
+pub(crate) fn tool_settings(settings: &Settings, artifacts: Option<Artifacts>, sees: bool) -> ToolSettings {
+    let mut tools = ToolSettings::default();
+    tools.read.auto_resize = settings.images.auto_resize;
+    tools.read.artifacts = artifacts;
+    tools.read.vision.set(sees && !settings.images.block_images);
+    tools.edit.fuzzy_match = settings.edit.fuzzy_match;
+    if let Some(threshold) = settings.edit.fuzzy_threshold {
+        tools.edit.fuzzy_threshold = threshold;
+    }
+    tools.edit.block_auto_generated = settings.edit.block_auto_generated;
+    tools.write.block_auto_generated = settings.edit.block_auto_generated;
+    tools.bash.shell_path = settings.shell_path.as_ref().map(Into::into);
+    tools.bash.command_prefix = settings.shell_command_prefix.clone();
+    tools.bash.environment = settings.bash.environment.clone();
+    tools
+}
+
+/// The tools of a run.
+pub(super) fn registry(bench: &Bench<'_>, model: &Model) -> Result<Registry, Failure> {
+    let settings = tool_settings(bench.settings, Some(bench.place.artifacts()), model.has_vision());
+    let all = builtin(&settings);
+    let wanted = match (bench.tools, &bench.settings.tools) {
+        (ToolSelection::Only(names), _) => Some((names, "--tools")),
+        (ToolSelection::Usual, Some(names)) => Some((names, "settings: tools")),
+        (ToolSelection::Usual, None) => None,
+    };
+    let registry = Registry::default();
+    if let Some((names, place)) = wanted {
+        check(names, &all, place)?;
+    }
+    for tool in all {
+        if wanted.is_none_or(|(names, _)| names.iter().any(|name| answers_to(tool.as_ref(), name))) {
+            registry.register(tool).map_err(|error| Failure::failed(error.to_string()))?;
+        }
+    }
+    Ok(registry)
+}
+
+fn check(names: &[String], all: &[Arc<dyn Tool>], place: &str) -> Result<(), Failure> {
+    match names.iter().find(|name| !all.iter().any(|tool| answers_to(tool.as_ref(), name))) {
+        None => Ok(()),
+        Some(unknown) => {
+            let known: Vec<&str> = all.iter().map(|tool| tool.spec().name.as_str()).collect();
+            Err(Failure::usage(format!("{place}: unknown tool `{unknown}`"))
+                .hint(format!("The tools are: {}.", known.join(", "))))
+        }
+    }
+}
+
+fn answers_to(tool: &dyn Tool, name: &str) -> bool {
+    let spec = tool.spec();
+    spec.name == name || spec.metadata.aliases.iter().any(|alias| alias == name)
+}
