@@ -3,6 +3,7 @@
 //! **Belongs here:** what each tool understands of its arguments, what it looks at, and the plan or
 //! answer it gives; one file per tool, with the text the model reads beside it.
 //! **Does not belong here:** acting. A tool reads and plans; this crate cannot reach `dryad-effects`.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests prepare real files"))]
 
 pub mod bash;
 pub mod edit;

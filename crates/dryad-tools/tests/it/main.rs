@@ -1,5 +1,11 @@
 //! The built-in tools as the pipeline sees them.
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "test code prepares files and may fail loudly")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::disallowed_methods,
+    reason = "test code prepares files and may fail loudly"
+)]
 
 mod edit;
 mod pictures;
