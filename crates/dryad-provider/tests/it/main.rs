@@ -1,10 +1,9 @@
 //! The provider crate from outside: recorded streams, and a server that misbehaves.
-#![allow(
+#![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::disallowed_methods,
-    reason = "test code; not every build of it needs each of these"
+    reason = "a test that cannot go on shall stop, and it makes the files it needs"
 )]
 
 mod common;
