@@ -94,7 +94,9 @@ impl Keys {
     /// Where the provider's key comes from, if it has one. Runs no command.
     pub fn origin(&self, provider: &str) -> Option<KeyOrigin> {
         let flag = self.flag.as_ref().filter(|(owner, _)| owner == provider).map(|_| KeyOrigin::Flag);
-        flag.or_else(|| self.auth_file.key(provider).map(|_| KeyOrigin::AuthFile))
+        let refused = || self.models_file.refuses_key(provider).then_some(KeyOrigin::NotNeeded);
+        flag.or_else(refused)
+            .or_else(|| self.auth_file.key(provider).map(|_| KeyOrigin::AuthFile))
             .or_else(|| self.variable(provider).map(|(name, _)| KeyOrigin::Environment(name.to_owned())))
             .or_else(|| self.models_file.api_key(provider).map(|_| KeyOrigin::ModelsFile))
             .or_else(|| self.is_keyless(provider).then_some(KeyOrigin::NotNeeded))
@@ -157,6 +159,9 @@ impl Keys {
     async fn find(&self, provider: &str) -> Result<Option<Secret>, ProviderError> {
         if let Some((_, key)) = self.flag.as_ref().filter(|(owner, _)| owner == provider) {
             return Ok(Some(key.clone()));
+        }
+        if self.models_file.refuses_key(provider) {
+            return Ok(None);
         }
         let (value, place) = match (self.auth_file.key(provider), self.variable(provider)) {
             (Some(value), _) => (Some(value), "auth.json"),

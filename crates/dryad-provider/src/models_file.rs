@@ -120,12 +120,17 @@ impl ModelsFile {
         self.providers.get(provider).and_then(ProviderEntry::keyless)
     }
 
+    /// Whether the file says that the provider must get no key, wherever one may lie.
+    pub fn refuses_key(&self, provider: &str) -> bool {
+        self.providers.get(provider).is_some_and(|entry| entry.auth == Some(Auth::None))
+    }
+
     /// Whether the key is also sent as `Authorization: Bearer`.
     pub fn wants_bearer(&self, provider: &str) -> bool {
         self.providers.get(provider).is_some_and(|entry| entry.auth_header)
     }
 
-    /// Where and how the provider's models are to be discovered.
+    /// How the provider's models are to be discovered, and where if the file says.
     pub fn discovery(&self, provider: &str) -> Option<(DiscoveryKind, Option<&str>)> {
         let entry = self.providers.get(provider)?;
         Some((entry.discovery.as_ref()?.kind, entry.base_url.as_deref()))
@@ -172,17 +177,17 @@ fn check_provider(id: &str, entry: &ProviderEntry) -> Result<(), Complaint> {
     if entry.auth == Some(Auth::None) && entry.api_key.is_some() {
         return complain(".auth", "`none` contradicts the `apiKey` beside it");
     }
-    let built_in = catalogue::provider(id).is_some();
+    let built_in = || catalogue::provider(id).is_some();
     if entry.gives_nothing() {
         return complain(
             "",
             "gives nothing: expected one of baseUrl, apiKey, headers, compat, models, modelOverrides, discovery",
         );
     }
-    if !built_in && entry.models.is_empty() && entry.discovery.is_none() {
+    if entry.models.is_empty() && entry.discovery.is_none() && !built_in() {
         return complain(".models", "missing: the provider is not built in, so it needs `models` or `discovery`");
     }
-    if !built_in && !entry.models.is_empty() && entry.base_url.is_none() {
+    if !entry.models.is_empty() && entry.base_url.is_none() && !built_in() {
         return complain(".baseUrl", "missing: expected a URL like `http://127.0.0.1:8080/v1`");
     }
     if let Some(url) = &entry.base_url
@@ -194,7 +199,7 @@ fn check_provider(id: &str, entry: &ProviderEntry) -> Result<(), Complaint> {
         if fields.id.as_deref().unwrap_or_default().is_empty() {
             return complain(&format!(".models[{index}].id"), "missing: expected a string");
         }
-        if !built_in && fields.api.or(entry.api).is_none() {
+        if fields.api.or(entry.api).is_none() && !built_in() {
             return complain(&format!(".models[{index}].api"), "missing, and the provider has no `api` either");
         }
     }

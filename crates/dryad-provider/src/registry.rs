@@ -3,6 +3,7 @@
 //! Nothing is read before it is asked for: a name that says `provider/id` touches that provider
 //! only, and a model of `models.json` or the script is found without the catalogue.
 
+mod local;
 mod nearest;
 mod providers;
 mod resolve;

@@ -32,6 +32,7 @@
 //! text and calls; without those the request itself fails, except for `streamBroken`. Past the end a
 //! request fails and says so; with `"repeat": true` beside `steps` the script begins again.
 
+mod builder;
 mod play;
 mod script;
 #[cfg(test)]

@@ -74,6 +74,16 @@ async fn local_servers_and_the_script_need_no_key() {
 }
 
 #[tokio::test]
+async fn a_provider_that_wants_no_key_gets_none_from_anywhere_but_the_flag() {
+    let file = models(r#"{"providers": {"openai": {"baseUrl": "http://proxy", "auth": "none"}}}"#);
+    let keys = Keys::new(environment(&[("OPENAI_API_KEY", "k")]), file).with_auth_file(stored(r#"{"openai": "k"}"#));
+    assert_eq!(key(&keys, "openai").await, None);
+    assert_eq!(keys.origin("openai"), Some(KeyOrigin::NotNeeded));
+    let keys = keys.with_flag("openai", Secret::new("flag"));
+    assert_eq!(key(&keys, "openai").await.unwrap(), "flag");
+}
+
+#[tokio::test]
 async fn a_missing_key_says_how_to_give_one() {
     let keys = Keys::new(environment(&[]), Arc::default());
     let error = keys.key("google").await.unwrap_err().to_string();

@@ -6,7 +6,6 @@
 use super::Models;
 use super::nearest::nearest;
 use crate::catalogue;
-use crate::models_file::DiscoveryKind;
 use dryad_protocol::model::Model;
 use dryad_protocol::thinking::ThinkingLevel;
 use thiserror::Error;
@@ -90,20 +89,6 @@ impl Models {
             return Ok(resolved(model, thinking));
         }
         self.part_of_name(choice.provider, name).map(|model| resolved(model, thinking))
-    }
-
-    /// The local server to look for before a name can be resolved, with its base URL if `models.json`
-    /// gives one: the named provider lists its models itself and has not been asked yet.
-    pub fn wants_discovery(&self, choice: ModelChoice<'_>) -> Option<(String, DiscoveryKind, Option<&str>)> {
-        let provider = choice.provider.or_else(|| choice.model.split_once('/').map(|(provider, _)| provider))?;
-        if self.discovered.iter().any(|model| model.provider == provider) {
-            return None;
-        }
-        let configured = self.file.discovery(provider);
-        let local = || DiscoveryKind::ALL.into_iter().find(|kind| kind.as_str() == provider).map(|kind| (kind, None));
-        let known = self.file.has_provider(provider) && configured.is_none();
-        let (kind, url) = if known { None } else { configured.or_else(local) }?;
-        Some((provider.to_owned(), kind, url))
     }
 
     /// The model of exactly this name.

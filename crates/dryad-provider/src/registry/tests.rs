@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::catalogue::DEFAULT_CONTEXT_WINDOW;
+use crate::keys::Environment;
 use dryad_protocol::model::Api;
 use dryad_protocol::thinking::ThinkingLevel;
 use std::path::Path;
@@ -102,12 +103,13 @@ fn a_provider_that_serves_more_takes_any_full_id() {
 #[test]
 fn a_local_provider_is_asked_before_its_models_are_known() {
     let models = models(&[]);
+    let environment: Environment = Arc::new(|_| None);
     let wants = |models: &Models, text| {
-        let choice = ModelChoice { provider: None, model: text };
-        models.wants_discovery(choice).map(|(provider, kind, url)| format!("{provider} {kind:?} {url:?}"))
+        let endpoint = models.wants_discovery(ModelChoice { provider: None, model: text }, &environment)?;
+        Some(format!("{} {:?} {}", endpoint.provider, endpoint.kind, endpoint.root))
     };
-    assert_eq!(wants(&models, "ollama/qwen3").unwrap(), "ollama Ollama None");
-    assert_eq!(wants(&models, "home/x").unwrap(), r#"home LlamaCpp Some("http://127.0.0.1:2")"#);
+    assert_eq!(wants(&models, "ollama/qwen3").unwrap(), "ollama Ollama http://127.0.0.1:11434");
+    assert_eq!(wants(&models, "home/x").unwrap(), "home LlamaCpp http://127.0.0.1:2");
     assert_eq!(wants(&models, "mine/qwen3:8b"), None);
     assert_eq!(wants(&models, "openai/o3"), None);
     let mut found = scripted::model("qwen3");
@@ -115,6 +117,25 @@ fn a_local_provider_is_asked_before_its_models_are_known() {
     let models = models.with_discovered(vec![found]);
     assert_eq!(wants(&models, "ollama/qwen3"), None);
     finds(&models, None, "ollama/qwen3", "ollama/qwen3");
+}
+
+#[test]
+fn configured_servers_stand_before_the_usual_ones() {
+    let text = r#"{"providers": {"ollama": {"baseUrl": "http://box:1/v1", "discovery": {"type": "ollama"}},
+        "second": {"discovery": {"type": "vllm"}}}}"#;
+    let file = Arc::new(ModelsFile::parse(text, Path::new("models.json")).unwrap());
+    let environment: Environment = Arc::new(|_| None);
+    let models = Models::new(Arc::clone(&file), Arc::new(Keys::new(Arc::clone(&environment), file)));
+    let endpoints = models.endpoints(&environment);
+    let places: Vec<_> = endpoints.iter().map(|endpoint| format!("{} {}", endpoint.provider, endpoint.root)).collect();
+    let expected = [
+        "ollama http://box:1",
+        "second http://127.0.0.1:8000",
+        "llama.cpp http://127.0.0.1:8080",
+        "lm-studio http://127.0.0.1:1234",
+        "vllm http://127.0.0.1:8000",
+    ];
+    assert_eq!(places, expected);
 }
 
 #[test]
