@@ -39,7 +39,7 @@ const CONTESTS: [Contest; 2] = [
         tool: "find",
         pattern: FIND_PATTERN,
         rivals: &["fd", "fdfind"],
-        rival_arguments: &["--hidden", "--no-require-git", "--color", "never", "--glob", FIND_PATTERN],
+        rival_arguments: &["--hidden", "--color", "never", "--glob", FIND_PATTERN],
     },
 ];
 
