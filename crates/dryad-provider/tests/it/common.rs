@@ -8,8 +8,10 @@ use dryad_protocol::usage::Prices;
 use dryad_provider::anthropic::Anthropic;
 use dryad_provider::delta::Delta;
 use dryad_provider::error::ProviderError;
+use dryad_provider::google::GoogleGemini;
 use dryad_provider::http::{Http, HttpSettings};
 use dryad_provider::openai_chat::OpenAiChat;
+use dryad_provider::openai_responses::OpenAiResponses;
 use dryad_provider::provider::{DeltaStream, Provider};
 use dryad_provider::request::{Request, ToolChoice, ToolDefinition};
 use dryad_provider::secret::{KeySource, Secret};
@@ -136,7 +138,9 @@ pub(crate) fn provider(api: Api, http: Arc<Http>, keys: Keys) -> Box<dyn Provide
     match api {
         Api::AnthropicMessages => Box::new(Anthropic::new(http, Arc::new(keys))),
         Api::OpenAiCompletions => Box::new(OpenAiChat::new(http, Arc::new(keys))),
-        Api::OpenAiResponses | Api::GoogleGenerativeAi | Api::Scripted => panic!("{api:?} is tested elsewhere"),
+        Api::OpenAiResponses => Box::new(OpenAiResponses::new(http, Arc::new(keys))),
+        Api::GoogleGenerativeAi => Box::new(GoogleGemini::new(http, Arc::new(keys))),
+        Api::Scripted => panic!("a script needs no server"),
     }
 }
 

@@ -8,7 +8,8 @@ use dryad_testkit::loopback::{Loopback, Reply};
 use futures_util::stream::StreamExt as _;
 use std::time::Duration;
 
-const APIS: [Api; 2] = [Api::AnthropicMessages, Api::OpenAiCompletions];
+const APIS: [Api; 4] =
+    [Api::AnthropicMessages, Api::OpenAiCompletions, Api::OpenAiResponses, Api::GoogleGenerativeAi];
 
 fn answer(api: Api) -> &'static str {
     match api {
@@ -17,7 +18,17 @@ fn answer(api: Api) -> &'static str {
             "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n",
             "data: {\"type\":\"message_stop\"}\n\n"
         ),
-        _ => concat!(
+        Api::OpenAiResponses => concat!(
+            "data: {\"type\":\"response.output_item.added\",\"item\":{\"type\":\"message\"}}\n\n",
+            "data: {\"type\":\"response.output_text.delta\",\"delta\":\"hi\"}\n\n",
+            "data: {\"type\":\"response.output_item.done\",\"item\":{\"type\":\"message\"}}\n\n",
+            "data: {\"type\":\"response.completed\",\"response\":{}}\n\n"
+        ),
+        Api::GoogleGenerativeAi => concat!(
+            "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"hi\"}]}}]}\n\n",
+            "data: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\n\n"
+        ),
+        Api::OpenAiCompletions | Api::Scripted => concat!(
             "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}\n\n",
             "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
             "data: [DONE]\n\n"
