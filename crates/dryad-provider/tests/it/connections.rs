@@ -8,8 +8,7 @@ use dryad_testkit::loopback::{Loopback, Reply};
 use futures_util::stream::StreamExt as _;
 use std::time::Duration;
 
-const APIS: [Api; 4] =
-    [Api::AnthropicMessages, Api::OpenAiCompletions, Api::OpenAiResponses, Api::GoogleGenerativeAi];
+const APIS: [Api; 4] = [Api::AnthropicMessages, Api::OpenAiCompletions, Api::OpenAiResponses, Api::GoogleGenerativeAi];
 
 fn answer(api: Api) -> &'static str {
     match api {
