@@ -216,3 +216,6 @@ fn preview(changes: &ChangeSet, contents: &Contents, root: &Path) -> String {
     });
     rendered.collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests;

@@ -39,10 +39,10 @@ fn every_format_is_known_by_its_content() {
 #[test]
 fn a_large_picture_is_scaled_down() {
     let directory = Directory::new();
-    directory.put("wide.png", picture(4000, 1000, ImageFormat::Png));
+    directory.put("wide.png", picture(4000, 100, ImageFormat::Png));
     let result = directory.answer(&tool(), json!({"path": "wide.png"}));
     let (_, note) = text(&result).split_once('\n').unwrap();
-    assert_eq!(note, "[Image scaled from 4000x1000 to 2000x500; multiply coordinates by 2.00]");
+    assert_eq!(note, "[Image scaled from 4000x100 to 2000x50; multiply coordinates by 2.00]");
     let unscaled = ReadTool::new(ReadSettings { auto_resize: false, ..ReadSettings::default() });
     let result = directory.answer(&unscaled, json!({"path": "wide.png"}));
     assert_eq!(text(&result), "Read image file [image/png]");
