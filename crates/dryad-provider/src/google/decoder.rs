@@ -2,7 +2,8 @@
 //!
 //! Every event is a piece of an answer with a few parts. Pieces of one text or thought follow each
 //! other and are one block; a mark of thought ends the block it stands on, so that it goes back
-//! with the text it came with. Calls come whole.
+//! with the text it came with. Calls come whole. Some servers give every piece a reason to stop, so
+//! an answer is over when its body is.
 
 use super::wire::{Candidate, Event, Failure, FunctionCall, Part, PromptFeedback, UsageMetadata};
 use crate::decode::{Decode, Flow, SseEvent, Text, ended_early, parse};
@@ -26,7 +27,9 @@ pub struct GeminiDecoder {
     has_response_id: bool,
     open: Option<Block>,
     calls: usize,
-    finished: bool,
+    /// Set by the first reason to stop.
+    stop: Option<StopReason>,
+    usage: Option<TokenCounts>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -44,7 +47,8 @@ impl GeminiDecoder {
             has_response_id: false,
             open: None,
             calls: 0,
-            finished: false,
+            stop: None,
+            usage: None,
         }
     }
 
@@ -114,15 +118,9 @@ impl GeminiDecoder {
         }));
     }
 
-    fn finish(
-        &mut self,
-        reason: &str,
-        message: Option<String>,
-        out: &mut VecDeque<Delta>,
-    ) -> Result<(), ProviderError> {
+    fn finish(&mut self, reason: &str, message: Option<String>) -> Result<(), ProviderError> {
         let explained = || message.map(|message| format!(": {message}")).unwrap_or_default();
-        let stop = match reason {
-            "STOP" if self.calls > 0 => StopReason::ToolUse,
+        self.stop = Some(match reason {
             "STOP" => StopReason::Stop,
             "MAX_TOKENS" => StopReason::Length,
             "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "OTHER" | "FINISH_REASON_UNSPECIFIED" => {
@@ -133,9 +131,7 @@ impl GeminiDecoder {
                 let message = format!("the answer was withheld: {withheld}{}", explained());
                 return Err(ProviderError::BadRequest { status: 200, message });
             }
-        };
-        self.finished = true;
-        out.push_back(Delta::Stop(stop));
+        });
         Ok(())
     }
 
@@ -161,23 +157,28 @@ impl Decode for GeminiDecoder {
         if let Some(blocked) = event.prompt_feedback.and_then(blocked) {
             return Err(blocked);
         }
-        // After the end only token counts may follow.
-        let candidate = event.candidates.into_iter().next().filter(|_| !self.finished);
-        let end = candidate.and_then(|candidate| self.candidate(candidate, out));
-        if end.is_some() {
+        self.usage = event.usage_metadata.map(UsageMetadata::counts).or(self.usage);
+        let end = event.candidates.into_iter().next().and_then(|candidate| self.candidate(candidate, out));
+        if let Some((reason, message)) = end
+            && let Err(error) = self.finish(&reason, message)
+        {
+            // What was written up to here has its price, too.
             self.close(None, out);
+            out.extend(self.usage.map(Delta::Usage));
+            return Err(error);
         }
-        if let Some(usage) = event.usage_metadata.filter(|_| self.finished || end.is_some()) {
-            out.push_back(Delta::Usage(usage.counts()));
-        }
-        if let Some((reason, message)) = end {
-            self.finish(&reason, message, out)?;
-        }
-        Ok(if self.finished { Flow::Trailing } else { Flow::More })
+        Ok(if self.stop.is_some() { Flow::Trailing } else { Flow::More })
     }
 
-    fn end(&mut self, _out: &mut VecDeque<Delta>) -> Result<(), ProviderError> {
-        if self.finished { Ok(()) } else { Err(ended_early()) }
+    fn end(&mut self, out: &mut VecDeque<Delta>) -> Result<(), ProviderError> {
+        let stop = match self.stop.ok_or_else(ended_early)? {
+            StopReason::Stop if self.calls > 0 => StopReason::ToolUse,
+            other => other,
+        };
+        self.close(None, out);
+        out.extend(self.usage.map(Delta::Usage));
+        out.push_back(Delta::Stop(stop));
+        Ok(())
     }
 }
 

@@ -199,9 +199,10 @@ impl ResponsesDecoder {
 
     fn failure(&self, failure: Option<Failure<'_>>) -> ProviderError {
         let Some(failure) = failure else { return stream_error(&self.provider, "", String::new()) };
-        let words = [failure.kind, failure.code].map(|word| word.map(Text::into_string).unwrap_or_default());
+        let kind = failure.kind.map(Text::into_string).unwrap_or_default();
+        let code = failure.code.map(RawValue::get).unwrap_or_default().trim_matches('"');
         let message = failure.message.map(Text::into_string).unwrap_or_default();
-        stream_error(&self.provider, words.join(" ").trim(), message)
+        stream_error(&self.provider, format!("{kind} {code}").trim(), message)
     }
 }
 

@@ -26,8 +26,9 @@ pub(super) struct Event<'a> {
     pub(super) response: Option<Response<'a>>,
     #[serde(borrow)]
     pub(super) error: Option<Failure<'a>>,
+    /// A word, or a number at some servers.
     #[serde(borrow)]
-    pub(super) code: Option<Text<'a>>,
+    pub(super) code: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) message: Option<Text<'a>>,
 }
@@ -77,8 +78,9 @@ pub(super) struct Response<'a> {
 pub(super) struct Failure<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Option<Text<'a>>,
+    /// A word, or a number at some servers.
     #[serde(borrow)]
-    pub(super) code: Option<Text<'a>>,
+    pub(super) code: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) message: Option<Text<'a>>,
 }
