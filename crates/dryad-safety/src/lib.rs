@@ -13,6 +13,7 @@ pub mod clock;
 pub mod command_result;
 pub mod diff;
 pub mod gate;
+pub mod merge;
 pub mod oplog;
 pub mod orchestrator;
 pub mod pipeline;
