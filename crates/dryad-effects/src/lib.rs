@@ -10,6 +10,7 @@
 
 pub mod apply;
 pub mod artifact;
+pub mod change_codec;
 pub mod contents;
 pub mod fingerprint;
 pub mod mask;
