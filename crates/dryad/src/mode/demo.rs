@@ -117,8 +117,7 @@ fn closing(operations: &[Operation], kept: Option<&Path>) -> String {
             OperationEffect::Files { changes } => {
                 let names = changes.iter().filter_map(|change| change.path.as_path().file_name());
                 let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
-                writeln!(text, "  {} changed {}; its before-image is recorded", operation.tool_name, names.join(", "))
-                    .ok();
+                writeln!(text, "  {} changed {}", operation.tool_name, names.join(", ")).ok();
             }
             OperationEffect::Command { command } => {
                 writeln!(text, "  {} ran `{}`", operation.tool_name, command.command).ok();

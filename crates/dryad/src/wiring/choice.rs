@@ -121,10 +121,7 @@ fn load_script(file: &Path, shown: &str) -> Result<Script, Failure> {
 
 /// The model of this name; a local server is asked only if the name can mean one of its models.
 async fn resolve(mut models: Models, access: &Access, choice: ModelChoice<'_>) -> Result<Resolved, Failure> {
-    let endpoint = models.wants_discovery(choice).map(|(provider, kind, url)| match url {
-        Some(url) => Endpoint::new(provider, kind, url),
-        None => Endpoint::usual(kind, &access.environment),
-    });
+    let endpoint = models.wants_discovery(choice, &access.environment);
     let mut silence = None;
     if let Some(endpoint) = endpoint {
         let probes = discover([endpoint]).await;

@@ -1,0 +1,21 @@
+//! The built program, driven from outside: its own home, a scratch workspace, a model server on
+//! loopback or a script, and nothing else of the machine.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "test code lays out files and starts the program"
+)]
+
+mod apis;
+mod commands;
+mod demo;
+mod failures;
+mod input;
+mod json_mode;
+mod scene;
+mod settings;
+mod signals;
+mod tasks;
+mod terminal;
