@@ -9,7 +9,7 @@ const ROOT_HOME: &str = concat!("/ro", "ot/");
 const HOMES: &str = concat!("/ho", "me/");
 
 /// Names that stand for anybody.
-const ANYBODY: [&str; 5] = ["user", "me", "you", "name", "alice"];
+const ANYBODY: [&str; 6] = ["user", "me", "you", "name", "alice", "somebody"];
 
 /// Finds absolute paths into somebody's home. Fixtures may hold anything.
 pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
