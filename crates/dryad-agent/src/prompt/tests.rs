@@ -1,3 +1,5 @@
+//! System prompts as a whole: tools, guidelines, context files, prompt files.
+
 use super::*;
 use dryad_protocol::call::ToolResult;
 use dryad_safety::plan::Plan;

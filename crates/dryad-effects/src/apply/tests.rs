@@ -1,3 +1,5 @@
+//! Change sets applied to real trees: whole, or not at all.
+
 use super::*;
 use crate::fingerprint::image_at;
 use dryad_protocol::change_set::Change;

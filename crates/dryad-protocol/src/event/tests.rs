@@ -1,3 +1,5 @@
+//! The wire form of events.
+
 use super::*;
 use crate::content::AssistantBlock;
 use crate::message::StopReason;

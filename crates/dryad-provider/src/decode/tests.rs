@@ -1,3 +1,5 @@
+//! Answers that end well, end early, break, or go on too long.
+
 use super::*;
 use dryad_protocol::message::StopReason;
 use futures_util::stream;

@@ -1,3 +1,5 @@
+//! Streams of events, cut and spelled in every way.
+
 use super::*;
 use proptest::prelude::*;
 

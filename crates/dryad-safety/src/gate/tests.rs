@@ -1,3 +1,5 @@
+//! Verdicts together, and the granted roots.
+
 use super::*;
 use crate::plan::FilesEffect;
 use crate::snapshot::ChangeBuilder;

@@ -1,3 +1,5 @@
+//! The server's own behaviour, good and bad.
+
 use super::*;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -1,3 +1,5 @@
+//! A scenario that holds passes, and one with any difference fails.
+
 #![expect(clippy::disallowed_methods, reason = "the tests make scenario folders")]
 
 use super::*;

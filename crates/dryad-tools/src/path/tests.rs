@@ -1,3 +1,5 @@
+//! Paths as models write them.
+
 use super::*;
 use std::fs;
 

@@ -1,3 +1,5 @@
+//! Error bodies of every vendor, and what they mean.
+
 use super::*;
 
 fn error(status: u16, body: &str) -> ProviderError {

@@ -1,3 +1,5 @@
+//! Near matches: found, refused, or told.
+
 use super::*;
 use std::time::{Duration, Instant};
 

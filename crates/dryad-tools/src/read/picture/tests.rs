@@ -1,3 +1,5 @@
+//! Pictures that fit, are scaled, are turned, or are broken.
+
 use super::*;
 use image::{ColorType, ImageEncoder as _, RgbImage};
 
