@@ -110,7 +110,6 @@ mod tests {
 
     #[test]
     fn the_table_has_no_cycle_and_names_known_crates_only() {
-        // Each row uses rows above it only, but for the rows whose order the table of the documents gives.
         fn reaches(from: &str, to: &str) -> bool {
             let row = ARROWS.iter().find(|row| row.package == from).unwrap();
             row.may_use.iter().any(|used| *used == to || reaches(used, to))
