@@ -32,6 +32,8 @@ const LARGEST_LIMIT: u64 = 100_000;
 pub struct FindSettings {
     /// The longest a call may look.
     pub timeout: Duration,
+    /// The time between two updates at least.
+    pub update_interval: Duration,
 }
 
 /// Finds files by name.
@@ -68,7 +70,7 @@ struct Found {
 
 impl Default for FindSettings {
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(5) }
+        Self { timeout: Duration::from_secs(5), update_interval: Duration::from_millis(200) }
     }
 }
 
@@ -101,7 +103,7 @@ impl Tool for FindTool {
         let (root, pattern) = scope(&arguments, &context.workdir)?;
         let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, LARGEST_LIMIT) as usize;
         let skip_hidden = arguments.hidden == Some(false);
-        let search = Search::new(&root, &pattern, limit, self.settings.timeout, context);
+        let search = Search::new(&root, &pattern, limit, &self.settings, context);
         let found = search.run(skip_hidden)?;
         if found.timed_out && found.files.is_empty() {
             return Err(ToolError::new(self.timeout_text()));

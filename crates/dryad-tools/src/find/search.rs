@@ -1,7 +1,7 @@
 //! Walks a tree and collects what matches.
 
-use super::Found;
 use super::newest::Newest;
+use super::{FindSettings, Found};
 use crate::glob::PathGlob;
 use crate::path;
 use crate::walk::{WalkRules, walk};
@@ -13,9 +13,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
-
-/// At most one update in this time.
-const UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// What is looked for.
 pub(super) struct Pattern {
@@ -40,6 +37,7 @@ pub(super) struct Search<'a> {
     context: &'a PlanContext,
     limit: usize,
     deadline: Instant,
+    update_interval: Duration,
     timed_out: AtomicBool,
     state: Mutex<State>,
 }
@@ -54,12 +52,21 @@ impl<'a> Search<'a> {
         root: &'a Path,
         pattern: &'a Pattern,
         limit: usize,
-        timeout: Duration,
+        settings: &'a FindSettings,
         context: &'a PlanContext,
     ) -> Self {
         let now = Instant::now();
-        let state = Mutex::new(State { newest: Newest::new(limit), next_update: now + UPDATE_INTERVAL });
-        Self { root, pattern, context, limit, deadline: now + timeout, timed_out: AtomicBool::new(false), state }
+        let update_interval = settings.update_interval;
+        Self {
+            root,
+            pattern,
+            context,
+            limit,
+            deadline: now + settings.timeout,
+            update_interval,
+            timed_out: AtomicBool::new(false),
+            state: Mutex::new(State { newest: Newest::new(limit), next_update: now + update_interval }),
+        }
     }
 
     /// Looks for what ignore rules leave, and if that is nothing, everywhere.
@@ -113,7 +120,7 @@ impl<'a> Search<'a> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.newest.insert(modified.unwrap_or(SystemTime::UNIX_EPOCH), entry.into_path());
         if now >= state.next_update {
-            state.next_update = now + UPDATE_INTERVAL;
+            state.next_update = now + self.update_interval;
             drop(state);
             self.update();
         }

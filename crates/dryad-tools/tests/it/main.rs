@@ -7,7 +7,10 @@
     reason = "test code prepares files and may fail loudly"
 )]
 
+mod bash;
 mod edit;
+mod find;
+mod grep;
 mod pictures;
 mod read;
 mod scenarios;
