@@ -43,3 +43,68 @@ fn details(spec: &CommandSpec, outcome: &CommandOutcome) -> serde_json::Value {
     }
     details
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dryad_protocol::command::{CommandOutput, KeptBytes};
+    use dryad_protocol::path::FilePath;
+    use std::collections::BTreeMap;
+
+    fn result(end: CommandEnd, output: CommandOutput) -> ToolResult {
+        let spec = CommandSpec {
+            command: "make".to_owned(),
+            cwd: FilePath::new("/w"),
+            env: BTreeMap::new(),
+            shell: "/bin/sh".to_owned(),
+            timeout_seconds: 30,
+        };
+        command_result(&spec, &CommandOutcome { end, output, duration_ms: 7 })
+    }
+
+    fn printed(text: &str) -> CommandOutput {
+        CommandOutput { text: text.to_owned(), ..CommandOutput::default() }
+    }
+
+    #[test]
+    fn success_is_the_output_or_a_word_about_its_absence() {
+        let well = CommandEnd::Exited { code: 0 };
+        let details = json!({"timeoutSeconds": 30, "durationMs": 7, "exitCode": 0});
+        assert_eq!(result(well, printed("done\n")), ToolResult::text("done\n").with_details(details.clone()));
+        assert_eq!(result(well, printed("")), ToolResult::text("(no output)").with_details(details));
+    }
+
+    #[test]
+    fn failure_is_the_output_and_how_it_ended() {
+        let cases = [
+            (CommandEnd::Exited { code: 2 }, "Command exited with code 2", json!({"exitCode": 2})),
+            (CommandEnd::TimedOut, "Command timed out after 30 seconds", json!({"timedOut": true})),
+            (CommandEnd::Cancelled, "Command aborted", json!({"cancelled": true})),
+        ];
+        for (end, sentence, own) in cases {
+            let mut details = json!({"timeoutSeconds": 30, "durationMs": 7});
+            details.as_object_mut().unwrap().extend(own.as_object().cloned().unwrap());
+            let expected = ToolResult::error(format!("half\n\n{sentence}")).with_details(details.clone());
+            assert_eq!(result(end, printed("half")), expected);
+            assert_eq!(result(end, printed("")), ToolResult::error(sentence).with_details(details));
+        }
+    }
+
+    #[test]
+    fn a_cut_output_names_where_all_of_it_is() {
+        let output = CommandOutput {
+            text: "a\n[... 7 bytes truncated ...]\nb".to_owned(),
+            total_bytes: 10,
+            total_lines: 3,
+            truncated: Some(KeptBytes { head_bytes: 2, tail_bytes: 1 }),
+            full_output: Some(4),
+        };
+        let result = result(CommandEnd::Exited { code: 0 }, output);
+        let text = "a\n[... 7 bytes truncated ...]\nb\n[Full output: artifact://4]";
+        let truncation = json!({"headBytes": 2, "tailBytes": 1, "totalBytes": 10, "totalLines": 3});
+        let details = json!({
+            "timeoutSeconds": 30, "durationMs": 7, "exitCode": 0, "truncation": truncation, "fullOutput": 4,
+        });
+        assert_eq!(result, ToolResult::text(text).with_details(details));
+    }
+}
