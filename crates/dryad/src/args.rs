@@ -197,7 +197,11 @@ pub(crate) fn full_command() -> clap::Command {
 }
 
 fn is_command(word: &OsStr) -> bool {
-    CommandArguments::command().get_subcommands().any(|command| word == command.get_name())
+    // Asked at every start: what is no plain word is no command.
+    let is_plain = word.as_encoded_bytes().iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'-');
+    is_plain
+        && !word.as_encoded_bytes().starts_with(b"-")
+        && CommandArguments::command().get_subcommands().any(|command| word == command.get_name())
 }
 
 fn no_help() -> clap::Error {

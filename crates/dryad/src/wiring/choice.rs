@@ -7,7 +7,7 @@ use crate::settings::Settings;
 use dryad_protocol::model::Model;
 use dryad_protocol::thinking::ThinkingLevel;
 use dryad_provider::catalogue;
-use dryad_provider::discovery::{Endpoint, Probe, discover, found};
+use dryad_provider::discovery::{Probe, discover, found};
 use dryad_provider::registry::{DEMO, ModelChoice, Models, Resolved};
 use dryad_provider::scripted::{self, Script};
 use std::path::Path;
@@ -64,25 +64,7 @@ pub(crate) async fn local_models(access: &Access) -> Vec<Model> {
 
 /// What became of asking every local server.
 pub(crate) async fn local_servers(access: &Access) -> Vec<Probe> {
-    discover(endpoints(access)).await
-}
-
-fn endpoints(access: &Access) -> Vec<Endpoint> {
-    let file = &access.models_file;
-    let configured = file.provider_ids().filter_map(|id| {
-        let (kind, url) = file.discovery(id)?;
-        Some(match url {
-            Some(url) => Endpoint::new(id, kind, url),
-            None => Endpoint { provider: id.to_owned(), ..Endpoint::usual(kind, &access.environment) },
-        })
-    });
-    let mut all: Vec<Endpoint> = configured.collect();
-    for usual in Endpoint::all_usual(&access.environment) {
-        if !all.iter().any(|known| known.root == usual.root) {
-            all.push(usual);
-        }
-    }
-    all
+    discover(access.models().endpoints(&access.environment)).await
 }
 
 fn chosen(

@@ -14,9 +14,10 @@ struct Busy {
     command: u32,
 }
 
-fn busy(command: &str, more: &[&str]) -> Busy {
+/// `trap` is what the command does when it is told to end.
+fn busy(trap: &str, command: &str, more: &[&str]) -> Busy {
     let scene = Scene::with_script(&json!([
-        {"calls": [{"name": "bash", "arguments": {"command": format!("echo $$ > pid.new; mv pid.new pid; {command}")}}]},
+        {"calls": [{"name": "bash", "arguments": {"command": format!("{trap}\necho $$ > pid.new; mv pid.new pid\n{command}")}}]},
         {"text": "never said"},
     ]));
     let child = scene.command(&[&["-p", "--script", "story.json", "x"], more].concat()).spawn().unwrap();
@@ -27,7 +28,7 @@ fn busy(command: &str, more: &[&str]) -> Busy {
 
 #[test]
 fn an_interrupt_cancels_the_run_and_its_commands() {
-    let busy = busy("exec sleep 1000", &[]);
+    let busy = busy("", "exec sleep 1000", &[]);
     signal(busy.child.id(), Signal::INT);
     let outcome = finish(busy.child);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(130), ""), "{outcome:?}");
@@ -36,7 +37,7 @@ fn an_interrupt_cancels_the_run_and_its_commands() {
 
 #[test]
 fn a_cancelled_run_still_tells_its_end() {
-    let busy = busy("exec sleep 1000", &["--mode", "json"]);
+    let busy = busy("", "exec sleep 1000", &["--mode", "json"]);
     signal(busy.child.id(), Signal::INT);
     let outcome = finish(busy.child);
     assert_eq!(outcome.code, Some(130));
@@ -48,7 +49,7 @@ fn a_cancelled_run_still_tells_its_end() {
 
 #[test]
 fn a_second_interrupt_ends_at_once_whatever_the_command_does() {
-    let busy = busy("trap 'echo > told' TERM; while :; do sleep 0.01; done", &[]);
+    let busy = busy("trap 'echo > told' TERM", "while :; do sleep 0.01; done", &[]);
     signal(busy.child.id(), Signal::INT);
     // The first one must have been taken before the second is sent, or the two become one.
     let told = busy.scene.work().join("told");
@@ -62,7 +63,7 @@ fn a_second_interrupt_ends_at_once_whatever_the_command_does() {
 
 #[test]
 fn a_termination_takes_less_than_a_second_whatever_the_command_does() {
-    let busy = busy("trap '' TERM; while :; do sleep 0.01; done", &["--no-session"]);
+    let busy = busy("trap '' TERM", "while :; do sleep 0.01; done", &["--no-session"]);
     let started = Instant::now();
     signal(busy.child.id(), Signal::TERM);
     let outcome = finish(busy.child);

@@ -20,12 +20,8 @@ fn terminal() -> (File, File) {
 /// Runs with standard output on a terminal, and standard error there or in a pipe.
 fn run(mut command: Command, error_too: bool) -> (Option<i32>, String, String) {
     let (mut screen, other) = terminal();
-    command.stdout(other.try_clone().unwrap());
-    if error_too {
-        command.stderr(other);
-    } else {
-        command.stderr(Stdio::piped());
-    }
+    let error = if error_too { Stdio::from(other.try_clone().unwrap()) } else { Stdio::piped() };
+    command.stdout(other).stderr(error);
     let child = command.spawn().unwrap();
     drop(command);
     let reading = std::thread::spawn(move || {
