@@ -7,6 +7,7 @@ use crate::pipeline::Pipeline;
 use crate::progress::Progress;
 use dryad_protocol::call::{Call, ToolResult};
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt as _};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +39,10 @@ pub async fn execute_batch(
     let batch = Batch { pipeline, observer, cancel: cancel.child_token(), steered: AtomicBool::new(false) };
     let mut results = Vec::with_capacity(calls.len());
     for group in groups(pipeline, calls) {
-        let running = group.iter().enumerate().map(|(position, call)| batch.place(position, call));
+        let mut running: Vec<BoxFuture<'_, _>> = Vec::with_capacity(group.len());
+        for (position, call) in group.iter().enumerate() {
+            running.push(batch.place(position, call).boxed());
+        }
         let mut finished: Vec<_> = stream::iter(running).buffer_unordered(MAX_CONCURRENCY).collect().await;
         finished.sort_by_key(|(position, _)| *position);
         results.extend(finished.into_iter().map(|(_, result)| result));

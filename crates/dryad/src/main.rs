@@ -49,7 +49,9 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
-    let result = runtime.block_on(mode::run(arguments));
+    // As a task of its own it takes turns with the connection's without a look at the kernel between.
+    let work = runtime.spawn(mode::run(arguments));
+    let result = runtime.block_on(work).unwrap_or_else(|error| Err(Failure::failed(format!("dryad broke: {error}"))));
     // A thread that still waits for input, or for a tool that does not look up, must not hold the end.
     runtime.shutdown_background();
     result
