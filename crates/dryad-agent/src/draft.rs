@@ -106,6 +106,11 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Whether something was added that was not told of.
+    pub(crate) fn has_untold(&self) -> bool {
+        self.untold > 0
+    }
+
     /// Tells what was added since the last time.
     pub(crate) fn tell(&mut self) {
         let added = std::mem::take(&mut self.untold);

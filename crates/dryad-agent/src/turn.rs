@@ -5,13 +5,15 @@ use crate::event_sink::EventSink;
 use dryad_protocol::call::Call;
 use dryad_protocol::event::{Event, MessageEvent};
 use dryad_protocol::message::{AssistantMessage, Message, StopReason};
+use dryad_provider::delta::Delta;
 use dryad_provider::error::ProviderError;
 use dryad_provider::provider::{DeltaStream, Provider};
 use dryad_provider::request::Request;
 use dryad_safety::clock::Clock;
-use futures_util::FutureExt as _;
 use futures_util::StreamExt as _;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use tokio_util::sync::CancellationToken;
 
 /// What an aborted message says.
@@ -96,15 +98,23 @@ async fn receive(
 }
 
 /// The next delta. Before it has to wait for one, it tells what the draft has grown by.
-async fn next(
-    stream: &mut DeltaStream,
-    draft: &mut Draft<'_>,
-) -> Option<Result<dryad_provider::delta::Delta, ProviderError>> {
-    if let Some(ready) = stream.next().now_or_never() {
-        return ready;
-    }
-    draft.tell();
-    stream.next().await
+///
+/// Connections hand over a piece at a time, so the next one may be there already and only need a turn
+/// to be handed over: what arrived together is told together.
+async fn next(stream: &mut DeltaStream, draft: &mut Draft<'_>) -> Option<Result<Delta, ProviderError>> {
+    let mut had_turn = !draft.has_untold();
+    poll_fn(|context| match stream.poll_next_unpin(context) {
+        Poll::Pending if !std::mem::replace(&mut had_turn, true) => {
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+        Poll::Pending => {
+            draft.tell();
+            Poll::Pending
+        }
+        ready => ready,
+    })
+    .await
 }
 
 /// A message with calls asks for tools, whatever the provider called its end.
