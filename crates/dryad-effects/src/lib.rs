@@ -16,3 +16,4 @@ pub mod fingerprint;
 pub mod mask;
 pub mod probe;
 pub mod process;
+pub mod vault;

@@ -1,0 +1,109 @@
+//! The vault: the contents that files had before they were changed, kept so that undo can bring them back.
+//!
+//! ```text
+//! apply ─► slot beside the target ─► absorb ─► blobs/ab/abcd…      one content, one file
+//!                                              blobs/ab/abcd….1    one more reference: a hard link
+//! undo  ◄─ new file to swap in    ◄─ take  ◄──────┘
+//! ```
+//!
+//! A content is named by its BLAKE3 hash and stored once. The names of a content (`<hash>`, `<hash>.1`,
+//! `<hash>.2`, …) are its references, one each: there is no counter that could disagree with them. Any of
+//! the names will do; the plain one is only the first that is tried. Where the file system refuses one more
+//! link, a name gets a file of its own.
+//!
+//! Invariants:
+//! - Nothing is handed out whose hash is not its name; what differs is reported as damaged.
+//! - A file in the vault has no name outside it, so nobody changes it in place: what has other names is copied.
+//!   (A process that held the file open for writing still can; the hash tells.)
+//! - An operation that fails leaves the old state. One that is killed leaves the old state or the new one, perhaps
+//!   with a file named `.tmp-…` that a later collection sweeps; or the reference is there and the slot, or the copy,
+//!   is too: one reference too many, never one too few.
+//!
+//! Several processes may use one vault at once, without a lock: races between [`Vault::put`], [`Vault::put_file`],
+//! [`Vault::absorb`], [`Vault::take`] and [`Vault::forget`] end with right counts, or at worst with one reference
+//! too many. [`Vault::collect`] says what it needs.
+//!
+//! What survives a power cut: blobs are not synced one by one. A moved file is as durable as it was before;
+//! what is new in the vault is safe after the caller's barrier, [`Vault::sync`]. Only where content crosses
+//! file systems it is synced, before the original is unlinked.
+//!
+//! Limitations: an image keeps mode and modification time, and so the vault need not: a file moved
+//! out has those of the first file with that content, its extended attributes, and its owner.
+
+mod blob;
+mod calls;
+mod check;
+mod collect;
+mod enter;
+mod error;
+mod layout;
+mod leave;
+mod shelf;
+mod stream;
+
+pub use blob::BlobReader;
+pub use check::Problem;
+pub use collect::{Collection, Usage};
+pub use error::VaultError;
+pub use leave::Taken;
+
+use calls::Calls;
+use error::io_error;
+use layout::Layout;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How often an operation starts again because others changed the same content meanwhile.
+const TRIES: usize = 64;
+
+/// The kept contents. Cloning is cheap and shares them.
+#[derive(Clone, Debug)]
+pub struct Vault {
+    layout: Arc<Layout>,
+    calls: Calls,
+}
+
+impl Vault {
+    /// Opens the vault in `directory`, which is made when the first content arrives.
+    ///
+    /// Fails if something stands there that is not a directory.
+    pub fn open(directory: impl Into<PathBuf>) -> io::Result<Self> {
+        Self::with_calls(directory.into(), Calls::system())
+    }
+
+    /// Makes everything kept so far safe from a power cut, together with all else on its file system.
+    pub fn sync(&self) -> Result<(), VaultError> {
+        let root = self.layout.root();
+        match File::open(root) {
+            Ok(directory) => rustix::fs::syncfs(directory).map_err(|errno| io_error("sync", root)(errno.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(io_error("open", root)(error)),
+        }
+    }
+
+    /// A vault whose moves, links and clones are made by `calls`.
+    fn with_calls(directory: PathBuf, calls: Calls) -> io::Result<Self> {
+        match fs::metadata(&directory) {
+            Ok(metadata) if !metadata.is_dir() => return Err(io::ErrorKind::NotADirectory.into()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        Ok(Self { layout: Arc::new(Layout::new(&directory)), calls })
+    }
+}
+
+/// Whether nothing stands there any more, or never did.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+}
+
+/// Removes a file of ours that may be gone already; a failure leaves a stray that collection sweeps.
+fn remove_quietly(path: &Path) {
+    fs::remove_file(path).ok();
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! Reading everything, to name what is damaged before somebody needs it.
+
+use super::blob::open;
+use super::stream::hash_of;
+use super::{Vault, is_gone};
+use dryad_protocol::image::BlobId;
+use dryad_protocol::path::FilePath;
+use std::io;
+use std::path::Path;
+use thiserror::Error;
+
+/// Something in the vault that is not as it should be.
+#[derive(Debug, Error)]
+pub enum Problem {
+    /// A file that does not hold what its name says.
+    #[error("{path} is damaged: its content is {found}")]
+    Damaged {
+        /// The file, by one of its names.
+        path: FilePath,
+        /// The content that it should hold.
+        id: BlobId,
+        /// The content that it holds.
+        found: BlobId,
+    },
+    /// Something that the vault would not have put there.
+    #[error("{path} does not belong there")]
+    Misplaced {
+        /// What lies there.
+        path: FilePath,
+    },
+    /// Something that could not be read.
+    #[error("cannot read {path}: {source}")]
+    Unreadable {
+        /// What could not be read.
+        path: FilePath,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Vault {
+    /// Reads every content once and names each file that is damaged, misplaced or unreadable.
+    ///
+    /// After each file `progress` is told how many of how many are done. What others add or take meanwhile is
+    /// not a problem; unfinished files are not either.
+    pub fn verify(&self, progress: &dyn Fn(usize, usize)) -> Vec<Problem> {
+        let shelf = self.shelf();
+        let misplaced = shelf.strays.into_iter().map(|path| Problem::Misplaced { path: FilePath::new(path) });
+        let unreadable = shelf.unreadable.into_iter();
+        let unreadable = unreadable.map(|(path, source)| Problem::Unreadable { path: FilePath::new(path), source });
+        let mut problems: Vec<_> = misplaced.chain(unreadable).collect();
+        let total = shelf.blobs.values().map(Vec::len).sum();
+        let files = shelf.blobs.iter().flat_map(|(id, files)| files.iter().map(move |file| (*id, file)));
+        for (done, (id, file)) in (1..).zip(files) {
+            problems.extend(file.names.first().and_then(|path| problem_of(path, id)));
+            progress(done, total);
+        }
+        problems
+    }
+}
+
+fn problem_of(path: &Path, id: BlobId) -> Option<Problem> {
+    match open(path).and_then(|file| hash_of(&file)) {
+        Ok(found) if found == id => None,
+        Ok(found) => Some(Problem::Damaged { path: FilePath::new(path), id, found }),
+        Err(error) if is_gone(&error) => None,
+        Err(source) => Some(Problem::Unreadable { path: FilePath::new(path), source }),
+    }
+}
