@@ -9,6 +9,7 @@ use crate::settings::Settings;
 use dryad_protocol::content::{ImageBlock, UserBlock};
 use dryad_protocol::message::UserMessage;
 use dryad_protocol::time::Timestamp;
+use rustix::fs::FileType;
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Read as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -95,6 +96,9 @@ pub(crate) async fn piped(cancel: &CancellationToken) -> Result<String, Failure>
     if !is_piped() {
         return Ok(String::new());
     }
+    if !may_keep_us_waiting() {
+        return read_input();
+    }
     let mut reading = tokio::task::spawn_blocking(read_input);
     let read = tokio::select! {
         read = &mut reading => read,
@@ -108,6 +112,12 @@ pub(crate) async fn piped(cancel: &CancellationToken) -> Result<String, Failure>
         }
     };
     read.unwrap_or_else(|error| Err(Failure::failed(format!("cannot read standard input: {error}"))))
+}
+
+/// Whether somebody at the other end decides when the input ends. A file and `/dev/null` are just read.
+fn may_keep_us_waiting() -> bool {
+    let kind = rustix::fs::fstat(std::io::stdin()).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    !matches!(kind, Ok(FileType::RegularFile | FileType::CharacterDevice))
 }
 
 fn read_input() -> Result<String, Failure> {

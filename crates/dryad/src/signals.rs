@@ -1,7 +1,7 @@
 //! Ctrl-C and its kin: the first one cancels the run, the second one ends the program.
 //!
-//! They are watched on a thread of their own. The thread of the run may be stuck in a write to a
-//! reader that does not read; a signal must get through all the same.
+//! A run that writes while it goes on may be stuck in a write to a reader that does not read; a
+//! signal must get through all the same, so there it is watched for on a thread of its own.
 
 use crate::report::Exit;
 use dryad_effects::process;
@@ -24,18 +24,32 @@ pub(crate) struct Stops {
     pub(crate) quit: CancellationToken,
 }
 
+/// Where signals are watched for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Watch {
+    /// Beside the run, on its thread: cheap, for runs that never block it.
+    Here,
+    /// On a thread of its own.
+    Aside,
+}
+
 /// Watches for signals from now on.
-pub(crate) fn watch() -> Stops {
+pub(crate) fn watch(place: Watch) -> Stops {
     let stops = Stops::default();
     let watched = stops.clone();
-    let started = std::thread::Builder::new().name("signals".to_owned()).spawn(move || run(&watched));
-    if let Err(error) = started {
-        tracing::warn!("signals are not watched: {error}");
+    match place {
+        Watch::Here => drop(tokio::spawn(async move { obey(&watched).await })),
+        Watch::Aside => {
+            let started = std::thread::Builder::new().name("signals".to_owned()).spawn(move || run_aside(&watched));
+            if let Err(error) = started {
+                tracing::warn!("signals are not watched: {error}");
+            }
+        }
     }
     stops
 }
 
-fn run(stops: &Stops) {
+fn run_aside(stops: &Stops) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime {
         Ok(runtime) => runtime.block_on(obey(stops)),

@@ -13,7 +13,7 @@ use crate::options::{Output, RunOptions, no_prompt};
 use crate::output;
 use crate::prompt_input::{self, Prompt};
 use crate::report::{Exit, Failure, provider_hint};
-use crate::signals::{self, Stops};
+use crate::signals::{self, Stops, Watch};
 use crate::wiring::{self, Bench, LastError, Line, Place, Workshop};
 use dryad_agent::agent::{Agent, RunEnd};
 use dryad_agent::event_sink::EventSink;
@@ -29,7 +29,10 @@ use std::sync::Arc;
 ///
 /// Whatever ends it early; keys in the words are covered.
 pub(super) async fn run(options: &RunOptions) -> Result<Exit, Failure> {
-    let stops = signals::watch();
+    let stops = signals::watch(match way(options.output) {
+        Way::Piped => Watch::Here,
+        Way::Terminal | Way::Json => Watch::Aside,
+    });
     tokio::select! {
         result = answer(options, &stops) => result,
         () = stops.quit.cancelled() => Err(Failure::cancelled()),
@@ -63,10 +66,29 @@ async fn answer(options: &RunOptions, stops: &Stops) -> Result<Exit, Failure> {
 
 /// Runs the prompt and shows it in the way that was asked for.
 async fn show(output: Output, line: &Line, bench: &Bench<'_>, prompt: Prompt, stops: &Stops) -> Result<Exit, Failure> {
+    match way(output) {
+        Way::Json => json::run(line, bench, prompt, stops).await,
+        Way::Terminal => text::on_terminal(line, bench, prompt, stops).await,
+        Way::Piped => text::piped(line, bench, prompt, stops).await,
+    }
+}
+
+/// How the answer is shown.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Way {
+    /// Every event.
+    Json,
+    /// The text as it comes, and what tools do.
+    Terminal,
+    /// The last text, at the end.
+    Piped,
+}
+
+fn way(output: Output) -> Way {
     match output {
-        Output::Json => json::run(line, bench, prompt, stops).await,
-        Output::Text if std::io::stdout().is_terminal() => text::on_terminal(line, bench, prompt, stops).await,
-        Output::Text => text::piped(line, bench, prompt, stops).await,
+        Output::Json => Way::Json,
+        Output::Text if std::io::stdout().is_terminal() => Way::Terminal,
+        Output::Text => Way::Piped,
     }
 }
 

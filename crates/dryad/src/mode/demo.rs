@@ -12,7 +12,7 @@ use crate::prompt_input::Prompt;
 use crate::report::{Exit, Failure};
 use crate::screen::{Detail, Screen, Streams};
 use crate::settings::Settings;
-use crate::signals::{self, Stops};
+use crate::signals::{self, Stops, Watch};
 use crate::terminal::Style;
 use crate::wiring::{self, Access, Bench, Chosen, Line, Place, mask};
 use dryad_agent::agent::RunEnd;
@@ -42,7 +42,7 @@ const PROMPT: &str = "The check of this project fails. Find out why and fix it."
 ///
 /// When the scratch project cannot be made, or the agent does not do what it is there to show.
 pub(super) async fn run(keep: bool) -> Result<Exit, Failure> {
-    let stops = signals::watch();
+    let stops = signals::watch(Watch::Aside);
     let project = Project::create()?;
     let played = tokio::select! {
         played = play(&project, &stops) => played,

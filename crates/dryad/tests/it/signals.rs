@@ -125,10 +125,28 @@ fn an_interrupt_while_the_prompt_is_awaited_ends_the_program() {
     let scene = Scene::new();
     let mut child = scene.command(&["-p"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
     let stdin = child.stdin.take();
-    // Its second thread is the one that watches for signals.
-    let tasks = format!("/proc/{}/task", child.id());
-    until("signals are watched", || (std::fs::read_dir(&tasks).ok()?.count() >= 3).then_some(()));
+    until("signals are watched", || watches_termination(child.id()).then_some(()));
     signal(child.id(), Signal::TERM);
     assert_eq!(finish(child).code, Some(130));
     drop(stdin);
+}
+
+/// Whether the process has a handler for TERM.
+fn watches_termination(id: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = u64::from_str_radix(caught.unwrap_or_default().trim(), 16).unwrap_or(0);
+    caught & (1 << 14) != 0
+}
+
+#[test]
+fn a_long_answer_that_nobody_reads_cannot_hold_a_termination_up() {
+    let scene = Scene::with_script(&json!([{"text": "word ".repeat(40_000)}]));
+    let mut child = scene.command(&["-p", "--script", "story.json", "x"]).spawn().unwrap();
+    let out = child.stdout.take().unwrap();
+    until("the pipe is full", || (rustix::io::ioctl_fionread(&out).unwrap() > 56 * 1024).then_some(()));
+    let started = Instant::now();
+    signal(child.id(), Signal::TERM);
+    assert_eq!(finish(child).code, Some(130));
+    assert!(started.elapsed() < Duration::from_millis(1500), "{:?}", started.elapsed());
 }

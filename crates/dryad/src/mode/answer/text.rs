@@ -41,8 +41,17 @@ pub(super) async fn piped(line: &Line, bench: &Bench<'_>, prompt: Prompt, stops:
     with_answer(&agent, |answer| text = answer.text());
     let text = line.mask.text(text.trim_end_matches('\n')).into_owned();
     if !text.is_empty() {
-        output::print(&(text + "\n"))?;
+        print(text + "\n").await?;
     }
     note_cut(&agent);
     Ok(exit)
+}
+
+/// Prints a text; a long one beside the run, since whoever reads it may be slow.
+async fn print(text: String) -> Result<(), Failure> {
+    if text.len() < TEXT_BUFFER {
+        return output::print(&text);
+    }
+    let printing = tokio::task::spawn_blocking(move || output::print(&text)).await;
+    printing.unwrap_or_else(|error| Err(Failure::failed(format!("cannot write to standard output: {error}"))))
 }
