@@ -44,6 +44,11 @@ impl PathGlob {
         relative.file_name().is_some_and(|name| self.matcher.is_match(name))
     }
 
+    /// The same for a path below `base`, which is only looked at when the glob needs more than the name.
+    pub(crate) fn matches_below(&self, base: &Path, path: &Path) -> bool {
+        if self.whole_path { path.strip_prefix(base).is_ok_and(|path| self.matches(path)) } else { self.matches(path) }
+    }
+
     /// Whether a path or, for a glob of names, a directory above it is meant.
     fn matches_above(&self, relative: &Path) -> bool {
         if self.whole_path {

@@ -19,10 +19,16 @@ impl Newest {
     }
 
     pub(super) fn insert(&mut self, modified: SystemTime, path: PathBuf) {
-        self.kept.push((Reverse(modified), path));
-        if self.kept.len() > self.limit {
-            self.kept.pop();
-            self.dropped = true;
+        let file = (Reverse(modified), path);
+        if self.kept.len() < self.limit {
+            self.kept.push(file);
+            return;
+        }
+        self.dropped = true;
+        if let Some(mut oldest) = self.kept.peek_mut()
+            && file < *oldest
+        {
+            *oldest = file;
         }
     }
 

@@ -112,7 +112,7 @@ impl<'a> Search<'a> {
         let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
         entry.depth() > 0
             && is_directory == self.pattern.directories
-            && self.pattern.glob.matches(entry.path().strip_prefix(self.root).unwrap_or(entry.path()))
+            && self.pattern.glob.matches_below(self.root, entry.path())
     }
 
     fn take(&self, entry: DirEntry, now: Instant) {

@@ -98,9 +98,8 @@ impl<'a> Search<'a> {
     }
 
     fn is_meant(&self, entry: &DirEntry, root: &Path, glob: Option<&PathGlob>, bases: &[&Path]) -> bool {
-        let below = || entry.path().strip_prefix(root).unwrap_or(entry.path());
         is_file(entry)
-            && glob.is_none_or(|glob| glob.matches(below()))
+            && glob.is_none_or(|glob| glob.matches_below(root, entry.path()))
             && self.globs.matches(entry.path(), bases)
             && self.hits.may_matter(entry.path())
     }
