@@ -37,12 +37,6 @@ pub(crate) struct RunArguments {
     /// What goes to standard output
     #[arg(long, value_enum, default_value_t = OutputMode::Text)]
     pub(crate) mode: OutputMode,
-    #[command(flatten)]
-    pub(crate) model: ModelArguments,
-    #[command(flatten)]
-    pub(crate) prompt: PromptArguments,
-    #[command(flatten)]
-    pub(crate) tools: ToolArguments,
     /// Work in this directory instead of the current one
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
@@ -60,6 +54,12 @@ pub(crate) struct RunArguments {
     pub(crate) verbose: u8,
     #[command(flatten)]
     pub(crate) accepted: AcceptedArguments,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) prompt: PromptArguments,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
 }
 
 /// Which model, and how it is asked.

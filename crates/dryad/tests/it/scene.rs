@@ -47,7 +47,7 @@ impl Scene {
     /// A scene with a script to play: `--script story.json`.
     pub(crate) fn with_script(steps: &Value) -> Self {
         let scene = Self::new();
-        scene.write("story.json", &json!({"steps": steps}).to_string());
+        scene.write("story.json", json!({"steps": steps}).to_string());
         scene
     }
 

@@ -1,8 +1,8 @@
 //! A whole task, read → edit → command → answer, against each of the four APIs.
 
 use crate::apis::Api;
-use crate::scene::{KEY, Scene};
-use dryad_testkit::loopback::Loopback;
+use crate::scene::{KEY, Scene, finish};
+use dryad_testkit::loopback::{Loopback, Reply};
 use serde_json::json;
 
 fn does_the_task(api: Api) {
@@ -80,6 +80,19 @@ fn a_key_may_come_from_a_command_and_is_asked_for_once() {
     assert_eq!(scene.run(&["-p", "hello"]).done(), "done\n");
     assert_eq!(server.requests()[1].header("authorization"), Some("Bearer key-from-command"));
     assert_eq!(std::fs::read_to_string(scene.home().join("count")).unwrap(), "x\n");
+}
+
+#[test]
+fn a_local_server_is_asked_for_its_models_when_one_of_them_is_named() {
+    let tags = json!({"models": [{"name": "qwen3:8b", "model": "qwen3:8b"}]});
+    let server = Loopback::start([Reply::json(200, tags.to_string()), Api::Chat.text("from this machine")]).unwrap();
+    let scene = Scene::new();
+    let mut command = scene.command(&["-p", "--model", "ollama/qwen3:8b", "x"]);
+    let outcome = finish(command.env("OLLAMA_HOST", server.url()).spawn().unwrap());
+    assert_eq!(outcome.done(), "from this machine\n");
+    let paths: Vec<String> = server.requests().into_iter().map(|request| request.path).collect();
+    assert_eq!(paths, ["/api/tags", "/v1/chat/completions"]);
+    assert_eq!(server.requests()[1].json().unwrap()["model"], "qwen3:8b");
 }
 
 #[test]
