@@ -64,6 +64,17 @@ impl Mask {
         };
         self.secrets.iter().filter_map(tail_of).max().unwrap_or(0)
     }
+
+    /// Where the first secret begins that a cut at `cut` would tear.
+    fn start_across(&self, bytes: &[u8], cut: usize) -> Option<usize> {
+        let start_of = |secret: &Finder<'_>| {
+            let reach = secret.needle().len() - 1;
+            let from = cut.saturating_sub(reach);
+            let around = bytes.get(from..bytes.len().min(cut + reach))?;
+            secret.find(around).map(|at| from + at)
+        };
+        self.secrets.iter().filter_map(start_of).min().filter(|&start| start < cut)
+    }
 }
 
 fn cover(bytes: &[u8], secret: &Finder<'_>) -> Vec<u8> {
@@ -94,16 +105,23 @@ impl MaskStream {
     /// Takes a piece and hands out what is certain by now.
     pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(piece);
-        let covered = self.mask.bytes(&self.held).into_owned();
-        let open = self.mask.open_tail(&covered);
-        let (certain, tail) = covered.split_at(covered.len() - open);
-        self.held = tail.to_vec();
-        certain.to_vec()
+        // Cut before covering: a whole secret may be the beginning of a longer one.
+        let cut = self.held.len() - self.mask.open_tail(&self.held);
+        let tail = self.held.split_off(self.mask.start_across(&self.held, cut).unwrap_or(cut));
+        self.covered_and_keep(tail)
     }
 
     /// Hands out what was held back: no more will come.
     pub fn finish(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.held)
+        self.covered_and_keep(Vec::new())
+    }
+
+    fn covered_and_keep(&mut self, tail: Vec<u8>) -> Vec<u8> {
+        let certain = std::mem::replace(&mut self.held, tail);
+        match self.mask.bytes(&certain) {
+            Cow::Borrowed(_) => certain,
+            Cow::Owned(covered) => covered,
+        }
     }
 }
 
@@ -120,6 +138,27 @@ mod tests {
             let mut out: Vec<u8> = text.chunks(size).flat_map(|piece| stream.push(piece)).collect();
             out.extend(stream.finish());
             assert_eq!(String::from_utf8(out).unwrap(), "key=[secret] and [secret]sk-sec", "pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn a_secret_that_begins_another_one_or_overlaps_it_leaks_nothing() {
+        let cases = [
+            (
+                ["sk-secret-1", "sk-secret-1-and-more"],
+                "a sk-secret-1-and-more b sk-secret-1-andz",
+                "a [secret] b [secret]-andz",
+            ),
+            (["abcdefgh", "ghijklmn"], "x abcdefgh ghijklmn abcdefgh", "x [secret] [secret] [secret]"),
+        ];
+        for (secrets, text, expected) in cases {
+            let mask = Mask::new(secrets.map(str::to_owned));
+            for size in 1..=text.len() {
+                let mut stream = MaskStream::new(mask.clone());
+                let mut out: Vec<u8> = text.as_bytes().chunks(size).flat_map(|piece| stream.push(piece)).collect();
+                out.extend(stream.finish());
+                assert_eq!(String::from_utf8(out).unwrap(), expected, "pieces of {size}");
+            }
         }
     }
 
