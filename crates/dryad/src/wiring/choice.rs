@@ -113,7 +113,7 @@ async fn resolve(mut models: Models, access: &Access, choice: ModelChoice<'_>) -
     models.resolve(choice).map_err(|error| {
         let hint = silence.map_or_else(
             || "`dryad --list-models` lists what can be used, `dryad --list-models WORD` searches all.".to_owned(),
-            |problem| format!("The local server was asked: {problem}."),
+            |problem| format!("The local server was asked: {problem}"),
         );
         Failure::usage(error.to_string()).hint(hint)
     })
