@@ -52,7 +52,7 @@ impl WriteTool {
             audit_operation: "write".to_owned(),
             ..Metadata::default()
         };
-        let guideline = "Use write only for new files or full rewrites, and edit for every other change";
+        let guideline = "Use write only for new files or full rewrites";
         let spec = ToolSpec {
             name: "write".to_owned(),
             label: "write".to_owned(),

@@ -14,6 +14,7 @@ mod demo;
 mod failures;
 mod input;
 mod json_mode;
+mod prompts;
 mod scene;
 mod settings;
 mod signals;
