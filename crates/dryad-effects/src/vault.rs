@@ -48,6 +48,7 @@ pub use error::VaultError;
 pub use leave::Taken;
 
 use calls::Calls;
+use dryad_protocol::image::BlobId;
 use error::io_error;
 use layout::Layout;
 use std::fs::{self, File};
@@ -55,8 +56,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How often an operation starts again because others changed the same content meanwhile.
-const TRIES: usize = 64;
+/// How often an operation starts again because others changed the same content meanwhile. Each time
+/// somebody else got on, so that nobody waits for ever.
+const TRIES: usize = 1000;
 
 /// The kept contents. Cloning is cheap and shares them.
 #[derive(Clone, Debug)]
@@ -81,6 +83,21 @@ impl Vault {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(io_error("open", root)(error)),
         }
+    }
+
+    /// Repeats `attempt` until it gives something.
+    fn retry<T>(
+        &self,
+        id: BlobId,
+        mut attempt: impl FnMut() -> Result<Option<T>, VaultError>,
+    ) -> Result<T, VaultError> {
+        for _ in 0..TRIES {
+            if let Some(result) = attempt()? {
+                return Ok(result);
+            }
+            std::thread::yield_now();
+        }
+        Err(VaultError::Busy { id })
     }
 
     /// A vault whose moves, links and clones are made by `calls`.

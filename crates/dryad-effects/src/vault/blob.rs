@@ -2,7 +2,8 @@
 
 use super::error::{VaultError, io_error};
 use super::stream::{self, CopyError, FromStart};
-use super::{TRIES, Vault, is_gone};
+use super::{Vault, is_gone};
+use crate::fingerprint::blob_id;
 use dryad_protocol::image::BlobId;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
@@ -29,10 +30,12 @@ pub(super) struct Blob {
 impl Vault {
     /// The content, whole and verified; for those that fit in memory.
     pub fn read(&self, id: BlobId) -> Result<Vec<u8>, VaultError> {
-        let blob = self.find(id)?;
-        let mut bytes = Vec::with_capacity(usize::try_from(blob.metadata.size()).unwrap_or(0));
-        (&blob.file).read_to_end(&mut bytes).map_err(io_error("read", &blob.path))?;
-        if crate::fingerprint::blob_id(&bytes) == id { Ok(bytes) } else { Err(VaultError::Damaged { id }) }
+        self.retry(id, || {
+            let blob = self.find(id)?;
+            let mut bytes = Vec::with_capacity(usize::try_from(blob.metadata.size()).unwrap_or(0));
+            (&blob.file).read_to_end(&mut bytes).map_err(io_error("read", &blob.path))?;
+            Ok(blob.proves(blob_id(&bytes))?.then_some(bytes))
+        })
     }
 
     /// The content as a stream that verifies itself.
@@ -50,8 +53,8 @@ impl Vault {
             sink.write_all(piece)
         });
         match found {
-            Ok(found) if found == id => Ok(length),
-            Ok(_) => Err(VaultError::Damaged { id }),
+            Ok(found) if blob.proves(found)? => Ok(length),
+            Ok(_) => Err(VaultError::Busy { id }),
             Err(CopyError::Read(error)) => Err(io_error("read", &blob.path)(error)),
             Err(CopyError::Write(error)) => Err(io_error("write out", &blob.path)(error)),
         }
@@ -74,17 +77,21 @@ impl Vault {
 
     /// Opens a content by whichever name it has.
     pub(super) fn find(&self, id: BlobId) -> Result<Blob, VaultError> {
-        if let Some(blob) = self.open_name(id, 0)? {
-            return Ok(blob);
-        }
-        for _ in 0..TRIES {
-            let numbers = self.layout.numbers(id)?;
-            let Some(number) = numbers.first() else { return Err(VaultError::Missing { id }) };
-            if let Some(blob) = self.open_name(id, *number)? {
-                return Ok(blob);
+        let mut listed_none = false;
+        self.retry(id, || {
+            if let Some(blob) = self.open_name(id, 0)? {
+                return Ok(Some(blob));
             }
-        }
-        Err(VaultError::Busy { id })
+            match self.layout.numbers(id)?.first() {
+                Some(number) => self.open_name(id, *number),
+                // A listing may miss a name that is being moved, so that one is not enough.
+                None if listed_none => Err(VaultError::Missing { id }),
+                None => {
+                    listed_none = true;
+                    Ok(None)
+                }
+            }
+        })
     }
 
     /// Opens this name of a content; nothing if there is no such name.
@@ -101,9 +108,23 @@ impl Vault {
 }
 
 impl Blob {
-    /// Whether the file holds what its name says; reads all of it.
+    /// Whether the file holds what its name says, which is proven by reading all of it.
     pub(super) fn is_sound(&self) -> Result<bool, VaultError> {
-        Ok(stream::hash_of(&self.file).map_err(io_error("read", &self.path))? == self.id)
+        self.proves(stream::hash_sized(&self.file, self.metadata.size()).map_err(io_error("read", &self.path))?)
+    }
+
+    /// Whether what was found in the file is what its name says; false if the file has left the vault
+    /// meanwhile, and is not what counts any more.
+    pub(super) fn proves(&self, found: BlobId) -> Result<bool, VaultError> {
+        if found == self.id {
+            return Ok(true);
+        }
+        if self.stands_at(&self.path) { Err(VaultError::Damaged { id: self.id }) } else { Ok(false) }
+    }
+
+    /// Whether this file has the name `path`. As it is open, no other file can have its inode number.
+    pub(super) fn stands_at(&self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok_and(|now| now.ino() == self.metadata.ino() && now.dev() == self.metadata.dev())
     }
 }
 

@@ -5,7 +5,9 @@ use super::stream::hash_of;
 use super::{Vault, is_gone};
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use thiserror::Error;
 
@@ -60,10 +62,15 @@ impl Vault {
 }
 
 fn problem_of(path: &Path, id: BlobId) -> Option<Problem> {
-    match open(path).and_then(|file| hash_of(&file)) {
-        Ok(found) if found == id => None,
-        Ok(found) => Some(Problem::Damaged { path: FilePath::new(path), id, found }),
+    match open(path).and_then(|file| Ok((hash_of(&file)?, has_name(&file, path)?))) {
+        Ok((found, named)) if found == id || !named => None,
+        Ok((found, _)) => Some(Problem::Damaged { path: FilePath::new(path), id, found }),
         Err(error) if is_gone(&error) => None,
         Err(source) => Some(Problem::Unreadable { path: FilePath::new(path), source }),
     }
+}
+
+/// Whether an open file has this name still: one that was taken out meanwhile may have changed.
+fn has_name(file: &File, path: &Path) -> io::Result<bool> {
+    Ok(file.metadata()?.ino() == fs::symlink_metadata(path)?.ino())
 }

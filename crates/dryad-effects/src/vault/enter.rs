@@ -5,7 +5,7 @@ use super::calls::refuses_links;
 use super::error::{VaultError, io_error};
 use super::layout::Temporary;
 use super::stream::{self, CopyError};
-use super::{TRIES, Vault, is_gone, remove_quietly};
+use super::{Vault, is_gone, remove_quietly};
 use crate::fingerprint::blob_id;
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
@@ -14,6 +14,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+/// How often a file tries to become a link of one that is kept already, before it is kept beside it.
+const JOINS: usize = 16;
 /// The owner may read.
 const OWNER_READS: u32 = 0o400;
 
@@ -97,7 +99,7 @@ impl Vault {
     /// Moves a file in as one reference, unless it lies elsewhere.
     fn place(&self, file: &Path, id: BlobId) -> Result<Placed, VaultError> {
         let plain = self.layout.path(id, 0);
-        for _ in 0..TRIES {
+        for _ in 0..JOINS {
             let mut renamed = (self.calls.rename_new)(file, &plain);
             if renamed.as_ref().is_err_and(is_gone) {
                 self.layout.make_shard(id)?;
@@ -113,7 +115,8 @@ impl Vault {
                 return Ok(Placed::Here);
             }
         }
-        Err(VaultError::Busy { id })
+        // Others take and bring this content all the time: it is stored twice rather than not at all.
+        self.place_beside(file, id).map(|()| Placed::Here)
     }
 
     /// Makes a file on the vault's file system one more reference to a content that is kept already;
@@ -150,8 +153,11 @@ impl Vault {
     /// Adds a name to a sound content.
     fn add_reference(&self, id: BlobId) -> Result<Added, VaultError> {
         let Some(blob) = self.open_name(id, 0)? else { return Ok(Added::Gone) };
-        if !blob.is_sound()? {
-            return Ok(Added::Damaged);
+        match blob.is_sound() {
+            Ok(true) => {}
+            Ok(false) => return Ok(Added::Gone),
+            Err(VaultError::Damaged { .. }) => return Ok(Added::Damaged),
+            Err(error) => return Err(error),
         }
         let link = match self.layout.temporary(|name| (self.calls.link)(&blob.path, name)) {
             Ok((link, ())) => link,
@@ -161,7 +167,7 @@ impl Vault {
         };
         // A file that was taken out while it was linked is not the vault's own any more. One that still has its name
         // now will not be taken out later, because it has two.
-        if !fs::symlink_metadata(&blob.path).is_ok_and(|now| now.ino() == blob.metadata.ino()) {
+        if !blob.stands_at(&blob.path) {
             return Ok(Added::Gone);
         }
         let name = self

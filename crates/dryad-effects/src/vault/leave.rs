@@ -4,7 +4,7 @@ use super::blob::Blob;
 use super::enter::{create, sync_named};
 use super::error::{VaultError, io_error};
 use super::stream::{self, CopyError};
-use super::{TRIES, Vault, is_gone, remove_quietly};
+use super::{Vault, is_gone, remove_quietly};
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
 use std::fs::{self, File};
@@ -35,33 +35,27 @@ impl Vault {
     /// the one that was moved out may have come from another file with the same content. If the process is killed
     /// while it copies, part of a file may stand at `to`, and no reference is lost.
     pub fn take(&self, id: BlobId, to: &Path) -> Result<Taken, VaultError> {
-        for _ in 0..TRIES {
+        self.retry(id, || {
             let blob = self.find(id)?;
             if blob.metadata.nlink() > 1 {
-                self.write_out(&blob, to, Durable::AtTheBarrier)?;
-                return self.drop_for_copy(id, to);
+                return self.take_copy(&blob, to, Durable::AtTheBarrier);
             }
             if !blob.is_sound()? {
-                return Err(VaultError::Damaged { id });
+                return Ok(None);
             }
             match (self.calls.rename_new)(&blob.path, to) {
-                Ok(()) if self.is_ours_alone(&blob, to)? => return Ok(Taken::Moved),
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                    self.write_out(&blob, to, Durable::Now)?;
-                    return self.drop_for_copy(id, to);
-                }
+                Ok(()) => Ok(self.is_ours_alone(&blob, to)?.then_some(Taken::Moved)),
+                Err(error) if error.kind() == io::ErrorKind::CrossesDevices => self.take_copy(&blob, to, Durable::Now),
                 // Either somebody else was faster, or there is no directory for `to`.
-                Err(error) if is_gone(&error) && !blob.path.exists() => {}
-                Err(error) => return Err(cannot_put(to, error)),
+                Err(error) if is_gone(&error) && !blob.stands_at(&blob.path) => Ok(None),
+                Err(error) => Err(cannot_put(to, error)),
             }
-        }
-        Err(VaultError::Busy { id })
+        })
     }
 
     /// Puts a copy of the content at `to`, where nothing may stand; the reference stays.
     pub fn copy_out(&self, id: BlobId, to: &Path) -> Result<(), VaultError> {
-        self.write_out(&self.find(id)?, to, Durable::AtTheBarrier)
+        self.retry(id, || Ok(self.write_out(&self.find(id)?, to, Durable::AtTheBarrier)?.then_some(())))
     }
 
     /// Drops one reference; with the last one the content is gone.
@@ -74,23 +68,28 @@ impl Vault {
         };
         // Without gaps the highest number is known from the link count; the plain name goes last.
         let mut number = links.saturating_sub(1);
-        for _ in 0..TRIES {
+        self.retry(id, || {
             let name = self.layout.path(id, number);
             match fs::remove_file(&name) {
-                Ok(()) => return Ok(()),
+                Ok(()) => return Ok(Some(())),
                 Err(error) if is_gone(&error) => {}
                 Err(error) => return Err(io_error("unlink", &name)(error)),
             }
-            number = self.layout.numbers(id)?.last().copied().ok_or(VaultError::Missing { id })?;
-        }
-        Err(VaultError::Busy { id })
+            number = match self.layout.numbers(id)?.last() {
+                Some(last) => *last,
+                // A listing may miss a name that is being moved; the next one decides.
+                None if number > 0 => 0,
+                None => return Err(VaultError::Missing { id }),
+            };
+            Ok(None)
+        })
     }
 
     /// Whether the file moved to `to` is the verified one and has no other name; if not, it goes back, because
     /// somebody made it the file of one more reference in the same moment.
     fn is_ours_alone(&self, blob: &Blob, to: &Path) -> Result<bool, VaultError> {
-        let now = blob.file.metadata().map_err(io_error("look at", to))?;
-        if now.nlink() == 1 {
+        let moved = fs::symlink_metadata(to).map_err(io_error("look at", to))?;
+        if moved.nlink() == 1 && moved.ino() == blob.metadata.ino() {
             return Ok(true);
         }
         self.with_free_name(blob.id, 0, |name| (self.calls.rename_new)(to, name))
@@ -98,29 +97,37 @@ impl Vault {
             .map_err(io_error("move back into the vault", to))
     }
 
-    /// Makes a verified copy at `to`, or nothing.
-    fn write_out(&self, blob: &Blob, to: &Path, durable: Durable) -> Result<(), VaultError> {
-        let file = create(to).map_err(|error| cannot_put(to, error))?;
-        self.fill(blob, &file, to, durable).inspect_err(|_| remove_quietly(to))
+    /// Makes a copy at `to` and drops the reference for which it stands: both, or nothing.
+    fn take_copy(&self, blob: &Blob, to: &Path, durable: Durable) -> Result<Option<Taken>, VaultError> {
+        if !self.write_out(blob, to, durable)? {
+            return Ok(None);
+        }
+        self.forget(blob.id).inspect_err(|_| remove_quietly(to))?;
+        Ok(Some(Taken::Copied))
     }
 
-    fn fill(&self, blob: &Blob, file: &File, to: &Path, durable: Durable) -> Result<(), VaultError> {
-        match stream::copy(&self.calls, &blob.file, file) {
-            Ok(found) if found == blob.id => {}
-            Ok(_) => return Err(VaultError::Damaged { id: blob.id }),
-            Err(CopyError::Read(error)) => return Err(io_error("read", &blob.path)(error)),
-            Err(CopyError::Write(error)) => return Err(io_error("write", to)(error)),
+    /// Makes a verified copy at `to`, or nothing; false if the file has left the vault meanwhile.
+    fn write_out(&self, blob: &Blob, to: &Path, durable: Durable) -> Result<bool, VaultError> {
+        let file = create(to).map_err(|error| cannot_put(to, error))?;
+        let filled = self.fill(blob, &file, to, durable);
+        if !matches!(filled, Ok(true)) {
+            remove_quietly(to);
+        }
+        filled
+    }
+
+    fn fill(&self, blob: &Blob, file: &File, to: &Path, durable: Durable) -> Result<bool, VaultError> {
+        let found = stream::copy(&self.calls, &blob.file, file).map_err(|error| match error {
+            CopyError::Read(error) => io_error("read", &blob.path)(error),
+            CopyError::Write(error) => io_error("write", to)(error),
+        })?;
+        if !blob.proves(found)? {
+            return Ok(false);
         }
         match durable {
-            Durable::Now => sync_named(file, to).map_err(io_error("sync", to)),
-            Durable::AtTheBarrier => Ok(()),
+            Durable::Now => sync_named(file, to).map_err(io_error("sync", to)).map(|()| true),
+            Durable::AtTheBarrier => Ok(true),
         }
-    }
-
-    /// Drops the reference for which a copy stands at `to` now; without the one there is not the other.
-    fn drop_for_copy(&self, id: BlobId, to: &Path) -> Result<Taken, VaultError> {
-        self.forget(id).inspect_err(|_| remove_quietly(to))?;
-        Ok(Taken::Copied)
     }
 }
 

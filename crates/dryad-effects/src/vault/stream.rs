@@ -42,7 +42,12 @@ impl Read for FromStart<'_> {
 
 /// What a file holds.
 pub(super) fn hash_of(file: &File) -> io::Result<BlobId> {
-    pieces(&mut FromStart::of(file), file.metadata()?.size(), |_| Ok(())).map_err(|error| match error {
+    hash_sized(file, file.metadata()?.size())
+}
+
+/// What a file holds that is about so long.
+pub(super) fn hash_sized(file: &File, size: u64) -> io::Result<BlobId> {
+    pieces(&mut FromStart::of(file), size, |_| Ok(())).map_err(|error| match error {
         CopyError::Read(error) | CopyError::Write(error) => error,
     })
 }
@@ -76,15 +81,14 @@ pub(super) fn copy(calls: &Calls, from: &File, to: &File) -> Result<BlobId, Copy
     if (calls.reflink)(from, to).is_ok() {
         return pieces(&mut FromStart::of(to), size, |_| Ok(()));
     }
-    let (mut to, mut length) = (to, 0);
+    let (mut to, mut length, mut ends_in_hole) = (to, 0, false);
     let id = pieces(&mut FromStart::of(from), size, |piece| {
         length += piece.len() as u64;
-        if ZEROS.get(..piece.len()) == Some(piece) {
-            to.seek(SeekFrom::Start(length)).map(|_| ())
-        } else {
-            to.write_all(piece)
-        }
+        ends_in_hole = ZEROS.get(..piece.len()) == Some(piece);
+        if ends_in_hole { to.seek(SeekFrom::Start(length)).map(|_| ()) } else { to.write_all(piece) }
     })?;
-    to.set_len(length).map_err(CopyError::Write)?;
+    if ends_in_hole {
+        to.set_len(length).map_err(CopyError::Write)?;
+    }
     Ok(id)
 }

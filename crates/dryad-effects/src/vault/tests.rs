@@ -5,6 +5,7 @@ mod damage;
 mod elsewhere;
 mod entering;
 mod huge;
+mod killed;
 mod leaving;
 mod model;
 mod races;
@@ -12,7 +13,6 @@ mod races;
 use super::calls::Calls;
 use super::*;
 use crate::fingerprint::blob_id;
-use dryad_protocol::image::BlobId;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use tempfile::TempDir;
 

@@ -108,3 +108,26 @@ fn a_clone_is_used_where_it_works_and_verified_all_the_same() {
     assert!(matches!(bench.vault.copy_out(id, &bench.path("out")), Err(VaultError::Damaged { .. })));
     assert!(!bench.path("out").exists());
 }
+
+#[test]
+fn zeros_survive_being_left_out_of_a_copy() {
+    let bench = Bench::new();
+    let piece = super::stream::PIECE;
+    let shapes: [&[(u8, usize)]; 6] = [
+        &[(0, 1)],
+        &[(0, piece)],
+        &[(0, piece), (1, 1)],
+        &[(1, piece), (0, piece)],
+        &[(1, piece), (0, piece + 1)],
+        &[(0, 2 * piece), (1, 5), (0, 2 * piece)],
+    ];
+    for (number, shape) in shapes.iter().enumerate() {
+        let bytes: Vec<u8> = shape.iter().flat_map(|(byte, count)| vec![*byte; *count]).collect();
+        let (path, id) = bench.file("file", &bytes);
+        bench.vault.put_file(&path, id).unwrap();
+        let to = bench.path(&format!("to-{number}"));
+        bench.vault.copy_out(id, &to).unwrap();
+        assert_eq!(fs::read(&to).unwrap(), bytes, "shape {number}");
+        assert_eq!(bench.vault.read(id).unwrap(), bytes, "shape {number}");
+    }
+}
