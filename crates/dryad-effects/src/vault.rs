@@ -23,9 +23,9 @@
 //! [`Vault::absorb`], [`Vault::take`] and [`Vault::forget`] end with right counts, or at worst with one reference
 //! too many. [`Vault::collect`] says what it needs.
 //!
-//! What survives a power cut: blobs are not synced one by one. A moved file is as durable as it was before;
-//! what is new in the vault is safe after the caller's barrier, [`Vault::sync`]. Only where content crosses
-//! file systems it is synced, before the original is unlinked.
+//! What survives a power cut: blobs are not synced one by one. A moved file is as durable as it was before, and
+//! what is new in the vault is safe after the caller's barrier, [`Vault::sync`]. Only a copy for whose sake the
+//! original is unlinked (it lies on another file system, or has other hard links) is synced first.
 //!
 //! Limitations: an image keeps mode and modification time, and so the vault need not: a file moved
 //! out has those of the first file with that content, its extended attributes, and its owner.
