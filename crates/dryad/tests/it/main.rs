@@ -15,6 +15,7 @@ mod failures;
 mod input;
 mod json_mode;
 mod prompts;
+mod proxy;
 mod scene;
 mod settings;
 mod signals;
