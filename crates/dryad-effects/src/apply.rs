@@ -1,26 +1,46 @@
-//! Applies one change set: all of it, or nothing.
+//! Applies one change set: all of it, or nothing, also when the process dies half-way.
 //!
 //! ```text
-//! check every `before` ─► stage new contents beside their targets ─► swap in ─► read again, compare
-//!        │ stale                   │ error: remove what was staged       │ error: put back what was swapped
-//!        ▼                         ▼                                     ▼
-//!   nothing touched           nothing touched                       as before
+//! check every `before` ─► journal: intent ─► stage beside the targets ─► journal: ready ─► barrier
+//!      │ stale: nothing is touched                 │ error: staged files go                  │
+//!      ▼                                           ▼                                         ▼
+//!   refused                                     as before      one rename per unit ─► read again, compare
+//!                                                                  │ error: renamed back      │
+//!                                                                  ▼                          ▼
+//!                                                              as before     record ─► before-images to the
+//!                                                                            vault ─► journal cleared
 //! ```
 //!
-//! New contents are written to `<file>.edit.tmp` in the target's directory, synced, and renamed over
-//! the target, so a reader sees the old file or the new one, never a part.
+//! New contents are written to `<file>.edit.tmp` beside the target and change places with it in one
+//! rename, so a reader sees the old file or the new one, never a part, and the old file itself is the
+//! before-image. What a dead process left half-done is found in its journal and finished or reversed by
+//! the next one ([`recover`]).
 
+mod barrier;
+mod check;
+mod recover;
 mod stage;
 mod swap;
+pub(crate) mod unit;
+
+pub use recover::{Direction, Recovered};
 
 use crate::contents::Contents;
-use crate::fingerprint::image_at;
+use crate::journal::{Intent, Journal, Meta};
+use crate::vault::Vault;
 use dryad_protocol::change_set::ChangeSet;
+use dryad_protocol::operation::Outcome;
 use dryad_protocol::path::FilePath;
+use std::fs::File;
 use std::io;
+use std::path::PathBuf;
 use thiserror::Error;
+use unit::Unit;
 
-/// Why a change set was not applied. In every case but [`ApplyError::Torn`] nothing has changed.
+/// Contents up to this size travel in the journal: one sync makes everything durable.
+const INLINE: u64 = 256 * 1024;
+
+/// Why a change set was not applied. In every case but the last two nothing has changed.
 #[derive(Debug, Error)]
 pub enum ApplyError {
     /// What stands on disk is not what the planner saw.
@@ -29,11 +49,19 @@ pub enum ApplyError {
         /// The paths that moved on.
         paths: Vec<FilePath>,
     },
-    /// The content of an after-image is not at hand.
-    #[error("nothing was changed: the new content of {path} is missing")]
+    /// The set wants something below a path that will be no directory.
+    #[error("nothing was changed: the change of {path} contradicts that of a directory above it")]
+    Contradiction {
+        /// Which path.
+        path: FilePath,
+    },
+    /// The content of an after-image is not at hand, or is damaged.
+    #[error("nothing was changed: the content of {path} cannot be had: {reason}")]
     MissingContent {
         /// Whose content.
         path: FilePath,
+        /// Why.
+        reason: String,
     },
     /// The file system refused a step; what had been done was put back.
     #[error("nothing was changed: cannot {step} {path}: {source}")]
@@ -45,7 +73,8 @@ pub enum ApplyError {
         /// What the system said.
         source: io::Error,
     },
-    /// The file system refused a step, and then also refused to put things back.
+    /// The file system refused a step, and then also refused to put things back. The next start tries
+    /// again.
     #[error("partly changed: {failure}; could not put back {}", list(.paths))]
     Torn {
         /// The first failure.
@@ -53,40 +82,144 @@ pub enum ApplyError {
         /// The paths that could not be put back.
         paths: Vec<FilePath>,
     },
-    /// Everything was written, yet a path does not hold what was promised.
-    #[error("written, but {} does not hold what was written", list(.paths))]
+    /// Everything was written, yet a path does not hold what was promised: somebody else wrote to it.
+    #[error("changed, but {} does not hold what was written", list(.paths))]
     Unproven {
         /// The paths that differ.
         paths: Vec<FilePath>,
     },
 }
 
-/// Applies `changes`, whose after-images name bytes in `contents`.
-///
-/// Blocking, and not to be interrupted: it finishes or puts everything back.
-pub fn apply(changes: &ChangeSet, contents: &Contents) -> Result<(), ApplyError> {
-    let stale = differing(changes, |change| &change.before)?;
-    if !stale.is_empty() {
-        return Err(ApplyError::Stale { paths: stale });
-    }
-    swap::swap(&stage::Staging::of(changes, contents)?)?;
-    let unproven = differing(changes, |change| &change.after)?;
-    if unproven.is_empty() { Ok(()) } else { Err(ApplyError::Unproven { paths: unproven }) }
+/// A change to be applied.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// Before and after of every path.
+    pub changes: &'a ChangeSet,
+    /// New contents that the vault does not hold.
+    pub contents: &'a Contents,
+    /// What the operation log shall say of it. Recovery hands it back.
+    pub record: &'a str,
 }
 
-/// The paths that do not show the image that `expected` picks.
-fn differing(
-    changes: &ChangeSet,
-    expected: impl Fn(&dryad_protocol::change_set::Change) -> &dryad_protocol::image::Image,
-) -> Result<Vec<FilePath>, ApplyError> {
-    let mut paths = Vec::new();
-    for change in changes.iter() {
-        let now = image_at(change.path.as_path()).map_err(io_error("read", &change.path))?;
-        if !now.same_content(expected(change)) {
-            paths.push(change.path.clone());
+/// What applies changes in one workspace: its journal and the vault.
+///
+/// Only one may work at a time: the caller holds the workspace's lock.
+#[derive(Clone, Debug)]
+pub struct Applier {
+    journal: Journal,
+    vault: Vault,
+}
+
+impl Applier {
+    /// An applier whose journal is the file `journal`.
+    pub fn new(journal: PathBuf, vault: Vault) -> Self {
+        Self { journal: Journal::new(journal), vault }
+    }
+
+    /// The vault that before-images go to and old contents come from.
+    pub fn vault(&self) -> &Vault {
+        &self.vault
+    }
+
+    /// Applies a change. `commit` records it in the operation log; it is called once everything has been
+    /// read again and compared, and when it fails everything is put back.
+    ///
+    /// Blocking, and not to be interrupted: it finishes or puts everything back.
+    pub fn apply(
+        &self,
+        request: &Request<'_>,
+        commit: &mut dyn FnMut(Outcome) -> io::Result<()>,
+    ) -> Result<(), ApplyError> {
+        let units = unit::units(request.changes, unit::free_slot)?;
+        check::unchanged(request.changes, &units)?;
+        if units.is_empty() {
+            return commit(Outcome::Applied).map_err(record_failed(&self.journal));
+        }
+        let (intent, journal) = self.begin(request, &units)?;
+        let staged = self.stage(&intent, &units, journal);
+        let inodes: Vec<u64> = units.iter().map(stage::inode).collect();
+        match staged.and_then(|()| self.carry_out(&units, commit)) {
+            Ok(proof) => {
+                self.settle(&units);
+                proof
+            }
+            Err(failure) => match self.reverse(&intent, &units, &inodes) {
+                stuck if stuck.is_empty() => Err(failure),
+                paths => Err(ApplyError::Torn { failure: Box::new(failure), paths }),
+            },
         }
     }
-    Ok(paths)
+
+    fn begin(&self, request: &Request<'_>, units: &[Unit]) -> Result<(Intent, File), ApplyError> {
+        let needed = stage::needed(units, request.contents);
+        let is_small = needed.iter().map(|(_, size)| *size as u64).sum::<u64>() <= INLINE;
+        let meta = Meta {
+            record: request.record.to_owned(),
+            slots: units.iter().map(|unit| FilePath::new(&unit.slot)).collect(),
+            contents: if is_small { needed } else { Vec::new() },
+        };
+        let intent = Intent { meta, changes: request.changes.clone(), contents: request.contents.clone() };
+        let journal = self.journal.begin(&intent).map_err(|source| {
+            self.journal.clear().ok();
+            record_failed(&self.journal)(source)
+        })?;
+        Ok((intent, journal))
+    }
+
+    /// Puts everything new into its slot and makes it durable.
+    fn stage(&self, intent: &Intent, units: &[Unit], mut journal: File) -> Result<(), ApplyError> {
+        for unit in units {
+            stage::secure_before(unit, &self.vault)?;
+            stage::stage(unit, &intent.contents, &self.vault)?;
+        }
+        let inodes: Vec<u64> = units.iter().map(stage::inode).collect();
+        self.journal.ready(&mut journal, &inodes).map_err(record_failed(&self.journal))?;
+        barrier::barrier(intent, units, &journal).map_err(record_failed(&self.journal))
+    }
+
+    /// Moves everything in and has it recorded. What comes back is the proof, or its absence: a path
+    /// that somebody else wrote to in the same moment is not taken back from him.
+    fn carry_out(
+        &self,
+        units: &[Unit],
+        commit: &mut dyn FnMut(Outcome) -> io::Result<()>,
+    ) -> Result<Result<(), ApplyError>, ApplyError> {
+        for unit in units {
+            swap::swap(unit)?;
+        }
+        let proof = check::proven(units);
+        let outcome = if proof.is_ok() { Outcome::Applied } else { Outcome::Unproven };
+        commit(outcome).map_err(record_failed(&self.journal))?;
+        Ok(proof)
+    }
+
+    /// Moves the before-images from their slots into the vault and forgets the journal. What fails
+    /// here stays in its slot, and the journal with it: the next start does the rest.
+    fn settle(&self, units: &[Unit]) {
+        let failed = units.iter().filter(|unit| stage::absorb(unit, &self.vault).is_err()).count();
+        if failed == 0 {
+            self.journal.clear().ok();
+        }
+    }
+
+    /// Puts back what was moved, removes what was staged, and returns the paths where that failed.
+    fn reverse(&self, intent: &Intent, units: &[Unit], inodes: &[u64]) -> Vec<FilePath> {
+        let unwind = |unit: &Unit, inode: u64| {
+            swap::swap_back(unit, inode)?;
+            stage::unstage(unit, &intent.contents, &self.vault)
+        };
+        let inodes = inodes.iter().copied().chain(std::iter::repeat(0)).take(units.len()).collect::<Vec<_>>();
+        let stuck = |(unit, inode): (&Unit, u64)| unwind(unit, inode).err().map(|_| FilePath::new(unit.path()));
+        let paths: Vec<FilePath> = units.iter().zip(inodes).rev().filter_map(stuck).collect();
+        if paths.is_empty() {
+            self.journal.clear().ok();
+        }
+        paths
+    }
+}
+
+fn record_failed(journal: &Journal) -> impl FnOnce(io::Error) -> ApplyError {
+    io_error("record the change in", &FilePath::new(journal.path()))
 }
 
 fn io_error(step: &'static str, path: &FilePath) -> impl FnOnce(io::Error) -> ApplyError + use<> {
@@ -95,7 +228,12 @@ fn io_error(step: &'static str, path: &FilePath) -> impl FnOnce(io::Error) -> Ap
 }
 
 fn list(paths: &[FilePath]) -> String {
-    paths.iter().map(FilePath::to_string).collect::<Vec<_>>().join(", ")
+    const SHOWN: usize = 10;
+    let mut text = paths.iter().take(SHOWN).map(FilePath::to_string).collect::<Vec<_>>().join(", ");
+    if paths.len() > SHOWN {
+        text.push_str(&format!(" and {} more", paths.len() - SHOWN));
+    }
+    text
 }
 
 #[cfg(test)]

@@ -53,6 +53,7 @@ use error::io_error;
 use layout::Layout;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -83,6 +84,12 @@ impl Vault {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(io_error("open", root)(error)),
         }
+    }
+
+    /// Whether files at `path` can be moved into the vault: both are on the same file system.
+    pub fn is_beside(&self, path: &Path) -> bool {
+        let device = |path: &Path| path.ancestors().find_map(|above| Some(fs::metadata(above).ok()?.dev()));
+        path.parent().and_then(device) == device(self.layout.root())
     }
 
     /// Repeats `attempt` until it gives something.

@@ -23,6 +23,7 @@ pub mod registry;
 pub mod snapshot;
 pub mod spec;
 pub mod tool;
+pub mod workspace;
 pub mod undo;
 
 pub use dryad_effects::artifact;

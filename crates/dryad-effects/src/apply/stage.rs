@@ -1,135 +1,159 @@
-//! First half of apply: everything new is put beside its target. Nothing that exists is touched.
+//! Slots: new contents lie in them before the swap, before-images after it.
 
+use super::unit::{Step, Unit};
 use super::{ApplyError, io_error};
 use crate::contents::Contents;
-use dryad_protocol::change_set::{Change, ChangeSet};
-use dryad_protocol::image::{FileImage, Image};
-use dryad_protocol::path::FilePath;
-use std::ffi::OsString;
-use std::fs::{self, OpenOptions, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use crate::disk;
+use crate::fingerprint::image_at;
+use crate::vault::{Vault, VaultError};
+use dryad_protocol::change_set::Change;
+use dryad_protocol::image::{BlobId, FileImage, Image};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
-/// Names tried for a staged file before giving up; stale ones of dead processes take some.
-const NAMES: u32 = 64;
-
-/// One change with its new content lying ready.
-pub(super) struct Staged {
-    pub(super) change: Change,
-    /// Where the new content lies; none when nothing is to be moved in.
-    pub(super) ready: Option<PathBuf>,
+/// Names and lengths of the contents in memory that these units bring.
+pub(super) fn needed(units: &[Unit], contents: &Contents) -> Vec<(BlobId, usize)> {
+    let brought = units.iter().filter(|unit| unit.brings()).flat_map(|unit| &unit.changes);
+    let mut needed: Vec<(BlobId, usize)> = brought
+        .filter_map(|change| change.after.blob())
+        .filter_map(|blob| contents.get(blob).map(|bytes| (blob, bytes.len())))
+        .collect();
+    needed.sort_unstable();
+    needed.dedup();
+    needed
 }
 
-/// Everything that lies ready, and the directories made to hold it.
-#[derive(Default)]
-pub(super) struct Staging {
-    pub(super) staged: Vec<Staged>,
-    made: Vec<PathBuf>,
-}
-
-impl Staging {
-    /// Stages every change; on an error what was staged is removed again.
-    pub(super) fn of(changes: &ChangeSet, contents: &Contents) -> Result<Self, ApplyError> {
-        let mut staging = Self::default();
-        for change in changes.iter() {
-            match stage_one(change, contents, &mut staging.made) {
-                Ok(ready) => staging.staged.push(Staged { change: change.clone(), ready }),
-                Err(error) => {
-                    staging.remove();
-                    return Err(error);
-                }
-            }
-        }
-        Ok(staging)
+/// Puts a unit's new content into its slot.
+pub(super) fn stage(unit: &Unit, contents: &Contents, vault: &Vault) -> Result<(), ApplyError> {
+    if !unit.brings() {
+        return Ok(());
     }
-
-    /// Removes what still lies ready and the directories made for it: the change will not happen.
-    pub(super) fn remove(&self) {
-        for path in self.staged.iter().filter_map(|one| one.ready.as_deref()) {
-            remove_quietly(path);
-        }
-        for directory in self.made.iter().rev() {
-            // A directory that somebody else has used meanwhile stays.
-            fs::remove_dir(directory).ok();
-        }
+    for change in &unit.changes {
+        let place = unit.in_slot(change.path.as_path());
+        put(change, &place, contents, vault)?;
     }
-}
-
-fn stage_one(change: &Change, contents: &Contents, made: &mut Vec<PathBuf>) -> Result<Option<PathBuf>, ApplyError> {
-    let target = change.path.as_path();
-    match &change.after {
-        Image::Absent => Ok(None),
-        Image::Directory { .. } => {
-            make_parents(target, made).map_err(io_error("make a directory for", &change.path))?;
-            Ok(None)
+    // Bits of directories come last, the deepest first: a closed one takes no entries.
+    for change in unit.changes.iter().rev() {
+        if let Image::Directory { mode } = change.after {
+            let place = unit.in_slot(change.path.as_path());
+            disk::set_mode(&place, mode).map_err(io_error("set the mode of", &change.path))?;
         }
-        Image::Symlink { target: text } => {
-            make_parents(target, made).map_err(io_error("make a directory for", &change.path))?;
-            with_free_name(target, |name| std::os::unix::fs::symlink(text.as_path(), name))
-                .map(Some)
-                .map_err(io_error("link beside", &change.path))
-        }
-        Image::File(file) => {
-            let bytes =
-                contents.get(file.blob).ok_or_else(|| ApplyError::MissingContent { path: change.path.clone() })?;
-            make_parents(target, made).map_err(io_error("make a directory for", &change.path))?;
-            with_free_name(target, |name| write_file(name, bytes, file))
-                .map(Some)
-                .map_err(io_error("write beside", &change.path))
-        }
-    }
-}
-
-fn make_parents(target: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
-    let parents = target.ancestors().skip(1).take_while(|parent| fs::symlink_metadata(parent).is_err());
-    for parent in parents.collect::<Vec<_>>().into_iter().rev() {
-        fs::create_dir(parent)?;
-        made.push(parent.to_owned());
     }
     Ok(())
 }
 
-/// Makes something under the first free name of `<target>.edit.tmp`, `<target>.edit.tmp.1`, ….
-fn with_free_name(target: &Path, make: impl Fn(&Path) -> io::Result<()>) -> io::Result<PathBuf> {
-    for number in 0..NAMES {
-        let mut name = OsString::from(target.as_os_str());
-        name.push(".edit.tmp");
-        if number > 0 {
-            name.push(format!(".{number}"));
+fn put(change: &Change, place: &Path, contents: &Contents, vault: &Vault) -> Result<(), ApplyError> {
+    match &change.after {
+        Image::Absent => Ok(()),
+        Image::Directory { .. } => {
+            disk::make_directory(place, 0o700).map_err(io_error("make a directory beside", &change.path))
         }
-        let name = PathBuf::from(name);
-        match make(&name) {
-            Ok(()) => return Ok(name),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+        Image::Symlink { target } => {
+            disk::symlink(target.as_path(), place).map_err(io_error("link beside", &change.path))
         }
-    }
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many files named *.edit.tmp lie beside it; remove them"))
-}
-
-fn write_file(name: &Path, bytes: &[u8], image: &FileImage) -> io::Result<()> {
-    let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(name).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.set_permissions(Permissions::from_mode(image.mode))?;
-        file.sync_all()
-    });
-    match written {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            remove_quietly(name);
-            Err(error)
-        }
-        other => other,
+        Image::File(file) => match contents.get(file.blob) {
+            Some(bytes) => write(place, bytes, file).map_err(io_error("write beside", &change.path)),
+            None => take(change, file, place, vault),
+        },
     }
 }
 
-fn remove_quietly(path: &Path) {
-    fs::remove_file(path).ok();
+fn write(place: &Path, bytes: &[u8], image: &FileImage) -> io::Result<()> {
+    let mut file = disk::create(place)?;
+    disk::write(&mut file, bytes)?;
+    dress(place, image)
 }
 
-/// A free name beside `path` for what is to be moved out of the way.
-pub(super) fn aside(path: &FilePath) -> PathBuf {
-    let mut name = OsString::from(path.as_path().as_os_str());
-    name.push(format!(".before.{}.tmp", std::process::id()));
-    PathBuf::from(name)
+fn take(change: &Change, image: &FileImage, place: &Path, vault: &Vault) -> Result<(), ApplyError> {
+    let missing = |error: VaultError| ApplyError::MissingContent { path: change.path.clone(), reason: error.to_string() };
+    vault.take(image.blob, place).map_err(missing)?;
+    dress(place, image).map_err(io_error("set mode and time beside", &change.path))
+}
+
+/// Gives a file its mode and time.
+fn dress(place: &Path, image: &FileImage) -> io::Result<()> {
+    disk::set_mode(place, image.mode)?;
+    match image.modified {
+        Some(time) => disk::set_modified(place, time),
+        None => Ok(()),
+    }
+}
+
+/// Keeps the before-images of a unit in the vault ahead of the swap when they cannot be moved there
+/// afterwards: a full disk shows now, while nothing has been changed.
+pub(super) fn secure_before(unit: &Unit, vault: &Vault) -> Result<(), ApplyError> {
+    if !unit.takes() || vault.is_beside(unit.path()) {
+        return Ok(());
+    }
+    for change in &unit.changes {
+        if let Some(blob) = change.before.blob() {
+            vault.put_file(change.path.as_path(), blob).map_err(|error| ApplyError::Io {
+                step: "keep a copy of",
+                path: change.path.clone(),
+                source: io::Error::other(error.to_string()),
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The inode of what lies in a unit's slot; 0 when nothing does.
+pub(super) fn inode(unit: &Unit) -> u64 {
+    fs::symlink_metadata(&unit.slot).map_or(0, |metadata| metadata.ino())
+}
+
+/// Moves the before-images in a unit's slot into the vault. Can be repeated.
+pub(super) fn absorb(unit: &Unit, vault: &Vault) -> Result<(), ApplyError> {
+    match unit.step {
+        Step::Replace | Step::Remove => clear(unit, |change| &change.before, &mut |blob, place| {
+            if vault.is_beside(unit.path()) { absorb_file(vault, blob, place) } else { disk::remove_file(place) }
+        }),
+        Step::Create | Step::Open | Step::Close => Ok(()),
+    }
+}
+
+/// Removes what was staged in a unit's slot: contents that came from the vault go back to it. What is
+/// there and is not what was staged stays.
+pub(super) fn unstage(unit: &Unit, contents: &Contents, vault: &Vault) -> Result<(), ApplyError> {
+    match unit.step {
+        Step::Create | Step::Replace => clear(unit, |change| &change.after, &mut |blob, place| {
+            if contents.get(blob).is_some() { disk::remove_file(place) } else { absorb_file(vault, blob, place) }
+        }),
+        Step::Remove | Step::Open | Step::Close => Ok(()),
+    }
+}
+
+/// Empties a slot that holds one side of a unit, the deepest entries first.
+fn clear(
+    unit: &Unit,
+    side: impl Fn(&Change) -> &Image,
+    keep: &mut dyn FnMut(BlobId, &Path) -> io::Result<()>,
+) -> Result<(), ApplyError> {
+    for change in &unit.changes {
+        if let Image::Directory { .. } = side(change) {
+            // A closed directory gives nothing away.
+            disk::set_mode(&unit.in_slot(change.path.as_path()), 0o700).ok();
+        }
+    }
+    for change in unit.changes.iter().rev() {
+        let place = unit.in_slot(change.path.as_path());
+        let there = image_at(&place).map_err(io_error("read", &change.path))?;
+        let cleared = match (side(change), &there) {
+            (_, Image::Absent) | (Image::Absent, _) => Ok(()),
+            (Image::File(file), Image::File(found)) if file.blob == found.blob => {
+                keep(file.blob, &place)
+            }
+            (Image::Symlink { .. }, Image::Symlink { .. }) => disk::remove_file(&place),
+            (Image::Directory { .. }, Image::Directory { .. }) => disk::remove_directory(&place),
+            _ => Err(io::Error::other("something else lies there")),
+        };
+        cleared.map_err(io_error("clear what lay beside", &change.path))?;
+    }
+    Ok(())
+}
+
+fn absorb_file(vault: &Vault, blob: BlobId, place: &Path) -> io::Result<()> {
+    vault.absorb(place, blob).map_err(|error| io::Error::other(error.to_string()))
 }

@@ -1,131 +1,215 @@
-//! Change sets applied to real trees: whole, or not at all.
-
 use super::*;
 use crate::fingerprint::image_at;
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::{FileImage, Image};
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use tempfile::TempDir;
 
-fn file(contents: &mut Contents, text: &str, mode: u32) -> Image {
-    let blob = contents.insert(text.as_bytes().to_vec());
-    Image::File(FileImage { blob, size: text.len() as u64, mode, modified: None })
+/// A tree to change, and the state of a workspace beside it.
+struct Bench {
+    root: TempDir,
+    contents: Contents,
+    recorded: usize,
 }
 
-fn change(path: &Path, after: Image) -> Change {
-    Change { path: FilePath::new(path), before: image_at(path).unwrap(), after }
-}
+impl Bench {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("tree")).unwrap();
+        Self { root, contents: Contents::default(), recorded: 0 }
+    }
 
-fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<_> =
-        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
+    fn at(&self, name: &str) -> PathBuf {
+        self.root.path().canonicalize().unwrap().join("tree").join(name)
+    }
+
+    fn applier(&self) -> Applier {
+        Applier::new(self.root.path().join("journal"), Vault::open(self.root.path().join("vault")).unwrap())
+    }
+
+    fn file(&mut self, text: &str, mode: u32) -> Image {
+        let blob = self.contents.insert(text.as_bytes().to_vec());
+        Image::File(FileImage { blob, size: text.len() as u64, mode, modified: None })
+    }
+
+    fn change(&self, name: &str, after: Image) -> Change {
+        let path = self.at(name);
+        Change { before: image_at(&path).unwrap(), path: FilePath::new(path), after }
+    }
+
+    fn apply(&mut self, changes: &ChangeSet) -> Result<(), ApplyError> {
+        let request = Request { changes, contents: &self.contents, record: "the record" };
+        let mut count = 0;
+        let result = self.applier().apply(&request, &mut |_| {
+            count += 1;
+            Ok(())
+        });
+        self.recorded += count;
+        assert!(result.is_err() || !self.root.path().join("journal").exists(), "the journal is cleared");
+        result
+    }
+
+    /// Undoes with what the vault holds, as a later process would.
+    fn undo(&mut self, changes: &ChangeSet) -> Result<(), ApplyError> {
+        self.contents = Contents::default();
+        self.apply(&changes.inverse())
+    }
+
+    /// Everything in the tree: path → kind, mode, content, time.
+    fn snapshot(&self) -> BTreeMap<PathBuf, Image> {
+        let mut found = BTreeMap::new();
+        let mut todo = vec![self.at("")];
+        while let Some(directory) = todo.pop() {
+            for entry in fs::read_dir(&directory).unwrap() {
+                let path = entry.unwrap().path();
+                let image = image_at(&path).unwrap();
+                if matches!(image, Image::Directory { .. }) {
+                    todo.push(path.clone());
+                }
+                found.insert(path, image);
+            }
+        }
+        found
+    }
 }
 
 #[test]
-fn writes_replaces_and_deletes_in_one_go() {
-    let root = tempfile::tempdir().unwrap();
-    let at = |name: &str| root.path().join(name);
-    fs::write(at("old"), "old").unwrap();
-    fs::write(at("gone"), "gone").unwrap();
-    let mut contents = Contents::default();
+fn writes_replaces_deletes_and_takes_all_of_it_back_to_the_time() {
+    let mut bench = Bench::new();
+    fs::write(bench.at("old"), "old").unwrap();
+    fs::write(bench.at("gone"), "gone").unwrap();
+    let before = bench.snapshot();
+    let new = bench.file("new", 0o755);
+    let fresh = bench.file("fresh", 0o600);
     let set = ChangeSet::new([
-        change(&at("old"), file(&mut contents, "new", 0o755)),
-        change(&at("gone"), Image::Absent),
-        change(&at("a/b/fresh"), file(&mut contents, "fresh", 0o600)),
+        bench.change("old", new),
+        bench.change("gone", Image::Absent),
+        bench.change("a", Image::Directory { mode: 0o750 }),
+        bench.change("a/b", Image::Directory { mode: 0o700 }),
+        bench.change("a/b/fresh", fresh),
     ]);
-    apply(&set, &contents).unwrap();
-    assert_eq!(fs::read_to_string(at("old")).unwrap(), "new");
-    assert_eq!(fs::metadata(at("old")).unwrap().permissions().mode() & 0o777, 0o755);
-    assert_eq!(fs::read_to_string(at("a/b/fresh")).unwrap(), "fresh");
-    assert_eq!(names(root.path()), ["a", "old"]);
+    bench.apply(&set).unwrap();
+    assert_eq!(fs::read_to_string(bench.at("old")).unwrap(), "new");
+    assert_eq!(fs::metadata(bench.at("old")).unwrap().permissions().mode() & 0o777, 0o755);
+    assert_eq!(fs::read_to_string(bench.at("a/b/fresh")).unwrap(), "fresh");
+    assert_eq!(bench.snapshot().len(), 4);
+    let after = bench.snapshot();
+    bench.undo(&set).unwrap();
+    assert_eq!(bench.snapshot(), before);
+    bench.apply(&set).unwrap();
+    let redone: Vec<_> = bench.snapshot().into_values().map(|image| image.blob()).collect();
+    assert_eq!(redone, after.into_values().map(|image| image.blob()).collect::<Vec<_>>());
+    assert_eq!(bench.recorded, 3);
+}
+
+#[test]
+fn every_kind_can_become_every_other_and_back() {
+    let kinds = ["absent", "file", "link", "directory", "full"];
+    for from in kinds {
+        for to in kinds {
+            let mut bench = Bench::new();
+            match from {
+                "file" => fs::write(bench.at("it"), "content").unwrap(),
+                "link" => std::os::unix::fs::symlink("elsewhere", bench.at("it")).unwrap(),
+                "directory" | "full" => fs::create_dir(bench.at("it")).unwrap(),
+                _ => {}
+            }
+            if from == "full" {
+                fs::write(bench.at("it/inside"), "inside").unwrap();
+            }
+            let before = bench.snapshot();
+            let inside = bench.file("new inside", 0o644);
+            let file = bench.file("new content", 0o644);
+            let target = FilePath::new("there");
+            let (own, below) = match to {
+                "file" => (file, Image::Absent),
+                "link" => (Image::Symlink { target }, Image::Absent),
+                "directory" => (Image::Directory { mode: 0o711 }, Image::Absent),
+                "full" => (Image::Directory { mode: 0o711 }, inside),
+                _ => (Image::Absent, Image::Absent),
+            };
+            let set = ChangeSet::new([bench.change("it", own), bench.change("it/inside", below)]);
+            bench.apply(&set).unwrap_or_else(|error| panic!("{from} to {to}: {error}"));
+            bench.undo(&set).unwrap_or_else(|error| panic!("{to} back to {from}: {error}"));
+            assert_eq!(bench.snapshot(), before, "{from} to {to} and back");
+        }
+    }
 }
 
 #[test]
 fn a_file_that_moved_on_stops_everything() {
-    let root = tempfile::tempdir().unwrap();
-    let (first, second) = (root.path().join("first"), root.path().join("second"));
-    fs::write(&first, "1").unwrap();
-    fs::write(&second, "2").unwrap();
-    let mut contents = Contents::default();
-    let set = ChangeSet::new([
-        change(&first, file(&mut contents, "one", 0o644)),
-        change(&second, file(&mut contents, "two", 0o644)),
-    ]);
-    fs::write(&second, "the user's").unwrap();
-    let error = apply(&set, &contents).unwrap_err();
-    assert!(matches!(&error, ApplyError::Stale { paths } if paths == &[FilePath::new(&second)]), "{error}");
-    assert_eq!(fs::read_to_string(&first).unwrap(), "1");
-    assert_eq!(fs::read_to_string(&second).unwrap(), "the user's");
-    assert_eq!(names(root.path()), ["first", "second"]);
+    let mut bench = Bench::new();
+    fs::write(bench.at("first"), "1").unwrap();
+    fs::write(bench.at("second"), "2").unwrap();
+    let (one, two) = (bench.file("one", 0o644), bench.file("two", 0o644));
+    let set = ChangeSet::new([bench.change("first", one), bench.change("second", two)]);
+    fs::write(bench.at("second"), "the user's").unwrap();
+    let before = bench.snapshot();
+    let error = bench.apply(&set).unwrap_err();
+    assert!(matches!(&error, ApplyError::Stale { paths } if paths == &[FilePath::new(bench.at("second"))]), "{error}");
+    assert_eq!((bench.snapshot(), bench.recorded), (before, 0));
 }
 
 #[test]
-fn a_step_that_fails_puts_everything_back() {
-    let root = tempfile::tempdir().unwrap();
-    let first = root.path().join("first");
-    fs::write(&first, "1").unwrap();
-    fs::write(root.path().join("file"), "stays").unwrap();
-    let mut contents = Contents::default();
-    // Nothing can be staged below a file.
-    let below = root.path().join("file").join("below");
-    let set = ChangeSet::new([
-        change(&first, file(&mut contents, "one", 0o644)),
-        change(&root.path().join("new/deep"), file(&mut contents, "deep", 0o644)),
-        change(&below, file(&mut contents, "x", 0o644)),
-    ]);
-    let error = apply(&set, &contents).unwrap_err();
+fn a_directory_with_something_unseen_in_it_is_not_deleted() {
+    let mut bench = Bench::new();
+    fs::create_dir(bench.at("dir")).unwrap();
+    let set = ChangeSet::new([bench.change("dir", Image::Absent)]);
+    fs::write(bench.at("dir/unseen"), "precious").unwrap();
+    let error = bench.apply(&set).unwrap_err();
+    assert!(error.to_string().contains("unseen"), "{error}");
+    assert_eq!(fs::read_to_string(bench.at("dir/unseen")).unwrap(), "precious");
+}
+
+#[test]
+fn a_parent_that_became_a_link_is_not_written_through() {
+    let mut bench = Bench::new();
+    fs::create_dir(bench.at("dir")).unwrap();
+    fs::create_dir(bench.at("other")).unwrap();
+    let file = bench.file("x", 0o644);
+    let set = ChangeSet::new([bench.change("dir/f", file)]);
+    fs::remove_dir(bench.at("dir")).unwrap();
+    std::os::unix::fs::symlink("other", bench.at("dir")).unwrap();
+    assert!(matches!(bench.apply(&set), Err(ApplyError::Stale { .. })));
+    assert!(!bench.at("other/f").exists());
+}
+
+#[test]
+fn when_the_log_refuses_everything_is_put_back() {
+    let mut bench = Bench::new();
+    fs::write(bench.at("old"), "old").unwrap();
+    let before = bench.snapshot();
+    let new = bench.file("new", 0o644);
+    let set = ChangeSet::new([bench.change("old", new.clone()), bench.change("fresh", new)]);
+    let request = Request { changes: &set, contents: &bench.contents, record: "" };
+    let error = bench.applier().apply(&request, &mut |_| Err(io::ErrorKind::StorageFull.into())).unwrap_err();
     assert!(error.to_string().starts_with("nothing was changed: "), "{error}");
-    assert_eq!(fs::read_to_string(&first).unwrap(), "1");
-    assert_eq!(names(root.path()), ["file", "first"]);
-}
-
-#[test]
-fn a_swap_that_fails_puts_everything_back() {
-    let root = tempfile::tempdir().unwrap();
-    let (first, taken) = (root.path().join("first"), root.path().join("taken"));
-    fs::write(&first, "1").unwrap();
-    fs::write(&taken, "2").unwrap();
-    let mut contents = Contents::default();
-    let set = ChangeSet::new([
-        change(&first, file(&mut contents, "one", 0o644)),
-        change(&root.path().join("new/deep"), file(&mut contents, "deep", 0o644)),
-        change(&taken, file(&mut contents, "two", 0o644)),
-    ]);
-    // The place where the third file would be kept is taken by a directory, so its swap fails.
-    let place = root.path().join(format!("taken.before.{}.tmp", std::process::id()));
-    fs::create_dir(&place).unwrap();
-    let error = apply(&set, &contents).unwrap_err();
-    assert!(error.to_string().starts_with("nothing was changed: cannot move aside"), "{error}");
-    fs::remove_dir(&place).unwrap();
-    assert_eq!((fs::read_to_string(&first).unwrap(), fs::read_to_string(&taken).unwrap()), ("1".into(), "2".into()));
-    assert_eq!(names(root.path()), ["first", "taken"]);
-}
-
-#[test]
-fn swaps_between_kinds_and_its_inverse_brings_them_back() {
-    let root = tempfile::tempdir().unwrap();
-    let path = root.path().join("it");
-    std::os::unix::fs::symlink("elsewhere", &path).unwrap();
-    let mut contents = Contents::default();
-    let set = ChangeSet::new([change(&path, file(&mut contents, "now a file", 0o644))]);
-    apply(&set, &contents).unwrap();
-    assert_eq!(fs::read_to_string(&path).unwrap(), "now a file");
-    apply(&set.inverse(), &contents).unwrap();
-    assert_eq!(fs::read_link(&path).unwrap(), Path::new("elsewhere"));
-    assert_eq!(names(root.path()), ["it"]);
+    assert_eq!(bench.snapshot(), before);
 }
 
 #[test]
 fn a_stale_temporary_name_is_stepped_over_and_left_alone() {
-    let root = tempfile::tempdir().unwrap();
-    let path = root.path().join("f");
-    fs::write(root.path().join("f.edit.tmp"), "somebody else's").unwrap();
-    let mut contents = Contents::default();
-    let set = ChangeSet::new([change(&path, file(&mut contents, "new", 0o644))]);
-    apply(&set, &contents).unwrap();
-    assert_eq!(names(root.path()), ["f", "f.edit.tmp"]);
-    assert_eq!(fs::read_to_string(root.path().join("f.edit.tmp")).unwrap(), "somebody else's");
+    let mut bench = Bench::new();
+    fs::write(bench.at("f.edit.tmp"), "somebody else's").unwrap();
+    let file = bench.file("new", 0o644);
+    let set = ChangeSet::new([bench.change("f", file)]);
+    bench.apply(&set).unwrap();
+    assert_eq!(fs::read_to_string(bench.at("f.edit.tmp")).unwrap(), "somebody else's");
+    assert_eq!(bench.snapshot().len(), 2);
+}
+
+#[test]
+fn bits_alone_are_changed_in_place_and_back() {
+    let mut bench = Bench::new();
+    fs::write(bench.at("f"), "same").unwrap();
+    fs::create_dir(bench.at("d")).unwrap();
+    let before = bench.snapshot();
+    let closed = bench.file("same", 0o400);
+    let set = ChangeSet::new([bench.change("f", closed), bench.change("d", Image::Directory { mode: 0o500 })]);
+    bench.apply(&set).unwrap();
+    assert_eq!(fs::metadata(bench.at("f")).unwrap().permissions().mode() & 0o777, 0o400);
+    bench.undo(&set).unwrap();
+    assert_eq!(bench.snapshot(), before);
 }

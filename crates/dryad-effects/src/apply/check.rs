@@ -1,0 +1,81 @@
+//! Looks before and after: what the planner saw must still be there, what was promised must be.
+
+use super::unit::Unit;
+use super::{ApplyError, io_error};
+use crate::fingerprint::image_at;
+use dryad_protocol::change_set::{Change, ChangeSet};
+use dryad_protocol::image::Image;
+use dryad_protocol::path::FilePath;
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Fails unless every path is as the planner saw it.
+pub(super) fn unchanged(changes: &ChangeSet, units: &[Unit]) -> Result<(), ApplyError> {
+    let mut stale = differing(changes.iter(), |change| &change.before)?;
+    for unit in units {
+        stale.extend(unlisted(unit)?);
+    }
+    stale.extend(linked_parents(units));
+    if stale.is_empty() { Ok(()) } else { Err(ApplyError::Stale { paths: stale }) }
+}
+
+/// Fails unless everything a unit touches is as the planner saw it.
+pub(super) fn as_before(unit: &Unit) -> Result<(), ApplyError> {
+    let mut stale = differing(unit.changes.iter(), |change| &change.before)?;
+    stale.extend(unlisted(unit)?);
+    if stale.is_empty() { Ok(()) } else { Err(ApplyError::Stale { paths: stale }) }
+}
+
+/// Fails unless every path holds what was promised.
+pub(super) fn proven(units: &[Unit]) -> Result<(), ApplyError> {
+    let unproven = differing(units.iter().flat_map(|unit| &unit.changes), |change| &change.after)?;
+    if unproven.is_empty() { Ok(()) } else { Err(ApplyError::Unproven { paths: unproven }) }
+}
+
+fn differing<'c>(
+    changes: impl Iterator<Item = &'c Change>,
+    expected: impl Fn(&Change) -> &Image,
+) -> Result<Vec<FilePath>, ApplyError> {
+    let mut paths = Vec::new();
+    for change in changes {
+        let now = image_at(change.path.as_path()).map_err(io_error("read", &change.path))?;
+        if !now.same_content(expected(change)) {
+            paths.push(change.path.clone());
+        }
+    }
+    Ok(paths)
+}
+
+/// Entries of a directory that goes which the change does not name: they would go unseen.
+fn unlisted(unit: &Unit) -> Result<Vec<FilePath>, ApplyError> {
+    let goes = |change: &Change| {
+        matches!(change.before, Image::Directory { .. }) && !matches!(change.after, Image::Directory { .. })
+    };
+    let known: HashSet<&Path> = unit.changes.iter().map(|change| change.path.as_path()).collect();
+    let mut unlisted = Vec::new();
+    for directory in unit.changes.iter().filter(|change| goes(change)) {
+        let entries = fs::read_dir(directory.path.as_path()).map_err(io_error("list", &directory.path))?;
+        for entry in entries {
+            let path = entry.map_err(io_error("list", &directory.path))?.path();
+            if !known.contains(path.as_path()) {
+                unlisted.push(FilePath::new(path));
+            }
+        }
+    }
+    Ok(unlisted)
+}
+
+/// Paths above which a directory has become a link: the change would land elsewhere.
+fn linked_parents(units: &[Unit]) -> Vec<FilePath> {
+    let mut seen: HashSet<PathBuf> = HashSet::new();
+    let is_linked = |parent: &Path| parent.canonicalize().is_ok_and(|real| real != parent);
+    let mut linked = Vec::new();
+    for unit in units {
+        let Some(parent) = unit.path().parent() else { continue };
+        if seen.insert(parent.to_owned()) && is_linked(parent) {
+            linked.push(FilePath::new(unit.path()));
+        }
+    }
+    linked
+}

@@ -1,0 +1,146 @@
+//! Cuts a change set into units, each of which is carried out by one rename.
+//!
+//! A new or a deleted tree is one unit, however large: it is built or kept beside its place and moved
+//! as a whole. Units never overlap, so their order is free but for permission bits: what opens a
+//! directory comes first, what closes one comes last.
+
+use super::ApplyError;
+use dryad_protocol::change_set::{Change, ChangeSet};
+use dryad_protocol::image::Image;
+use std::cmp::Reverse;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// One rename's worth of a change set.
+#[derive(Clone, Debug)]
+pub(crate) struct Unit {
+    /// What is done.
+    pub(crate) step: Step,
+    /// The change of the unit's own path, then those of everything below it.
+    pub(crate) changes: Vec<Change>,
+    /// The name beside it where the new content lies before, and the old content after.
+    pub(crate) slot: PathBuf,
+}
+
+/// What is done to a unit's path. The order is the order of execution.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Step {
+    /// Permission bits are widened.
+    Open,
+    /// Something comes where nothing stood.
+    Create,
+    /// Something else takes the place.
+    Replace,
+    /// What stood there goes.
+    Remove,
+    /// Permission bits are narrowed.
+    Close,
+}
+
+impl Unit {
+    /// The unit's own change.
+    pub(crate) fn own(&self) -> Option<&Change> {
+        self.changes.first()
+    }
+
+    /// The unit's own path.
+    pub(crate) fn path(&self) -> &Path {
+        self.own().map_or(Path::new(""), |change| change.path.as_path())
+    }
+
+    /// Where a path of this unit lies when the unit is in its slot.
+    pub(crate) fn in_slot(&self, path: &Path) -> PathBuf {
+        match path.strip_prefix(self.path()) {
+            Ok(rest) if !rest.as_os_str().is_empty() => self.slot.join(rest),
+            _ => self.slot.clone(),
+        }
+    }
+
+    /// Whether something is moved into place.
+    pub(crate) fn brings(&self) -> bool {
+        matches!(self.step, Step::Create | Step::Replace)
+    }
+
+    /// Whether something is moved out.
+    pub(crate) fn takes(&self) -> bool {
+        matches!(self.step, Step::Replace | Step::Remove)
+    }
+}
+
+/// The units of a change set in the order of their execution; `slots` names a free slot for a path.
+pub(crate) fn units(
+    changes: &ChangeSet,
+    mut slots: impl FnMut(&Path) -> PathBuf,
+) -> Result<Vec<Unit>, ApplyError> {
+    let mut sorted: Vec<&Change> = changes.iter().collect();
+    sorted.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut units: Vec<Unit> = Vec::new();
+    for change in sorted {
+        if let Some(tree) = units.last_mut().filter(|unit| is_tree(unit) && is_below(change, unit.path())) {
+            tree.changes.push(fits(tree, change)?.clone());
+        } else if let Some(step) = step_of(change) {
+            let slot = slots(change.path.as_path());
+            units.push(Unit { step, changes: vec![change.clone()], slot });
+        }
+    }
+    units.sort_by_key(|unit| (unit.step, Reverse(unit.path().components().count())));
+    Ok(units)
+}
+
+/// `<path>.edit.tmp`, or the first free of `<path>.edit.tmp.1`, ….
+pub(crate) fn free_slot(path: &Path) -> PathBuf {
+    let name = |number: u32| {
+        let mut name = OsString::from(path.as_os_str());
+        name.push(".edit.tmp");
+        if number > 0 {
+            name.push(format!(".{number}"));
+        }
+        PathBuf::from(name)
+    };
+    let is_free = |slot: &PathBuf| {
+        slot.symlink_metadata().is_err() && crate::disk::resting_place(slot).symlink_metadata().is_err()
+    };
+    (0..).map(name).find(is_free).unwrap_or_else(|| name(0))
+}
+
+fn step_of(change: &Change) -> Option<Step> {
+    let modes = |before: u32, after: u32| match (before, after) {
+        _ if before == after => None,
+        _ if after & 0o200 != 0 => Some(Step::Open),
+        _ => Some(Step::Close),
+    };
+    match (&change.before, &change.after) {
+        (Image::Absent, Image::Absent) => None,
+        (Image::Absent, _) => Some(Step::Create),
+        (_, Image::Absent) => Some(Step::Remove),
+        (Image::Directory { mode: before }, Image::Directory { mode: after }) => modes(*before, *after),
+        (Image::File(before), Image::File(after)) if before.blob == after.blob => match modes(before.mode, after.mode) {
+            // Only the time differs, or nothing: setting it is as harmless as setting bits.
+            None if after.modified.is_some() && before.modified != after.modified => Some(Step::Close),
+            step => step,
+        },
+        (before, after) if before.same_content(after) => None,
+        _ => Some(Step::Replace),
+    }
+}
+
+fn is_tree(unit: &Unit) -> bool {
+    let directory = |image: &Image| matches!(image, Image::Directory { .. });
+    unit.own().is_some_and(|own| directory(&own.before) != directory(&own.after))
+}
+
+fn is_below(change: &Change, path: &Path) -> bool {
+    change.path.as_path() != path && change.path.as_path().starts_with(path)
+}
+
+/// Below a tree that comes nothing can have stood; below one that goes nothing can come.
+fn fits<'c>(tree: &Unit, change: &'c Change) -> Result<&'c Change, ApplyError> {
+    let comes = tree.own().is_some_and(|own| matches!(own.after, Image::Directory { .. }));
+    let wrong = if comes { &change.before } else { &change.after };
+    match wrong {
+        Image::Absent => Ok(change),
+        Image::File(_) | Image::Symlink { .. } | Image::Directory { .. } => {
+            Err(ApplyError::Contradiction { path: change.path.clone() })
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Every step that changes a disk, in one place.
+//!
+//! What this crate writes, renames, links or removes for good goes through here. So a test can ask how
+//! many steps a change takes, and let the process die, or the disk fail, at each of them in turn: a
+//! step that is added later is tested without anybody having to think of it.
+//!
+//! `DRYAD_FAULT` arms it: `kill:N` (SIGKILL before step N), `enospc:N`, `eio:N` (step N fails so),
+//! `count:FILE` (writes the number of steps taken to FILE as it grows). Steps count from 1.
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dryad_protocol::time::FileTime;
+
+/// Makes a new file that only its owner can read, and fails if the name is taken.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    step()?;
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Opens a file to append to it, and makes it if it is not there.
+pub(crate) fn open_append(path: &Path) -> io::Result<File> {
+    step()?;
+    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
+}
+
+/// Writes all bytes.
+pub(crate) fn write(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    step()?;
+    file.write_all(bytes)
+}
+
+/// Cuts a file to this length.
+pub(crate) fn truncate(file: &File, length: u64) -> io::Result<()> {
+    step()?;
+    file.set_len(length)
+}
+
+/// Waits until a file and everything its file system had promised before it are on the disk.
+pub(crate) fn sync(file: &File) -> io::Result<()> {
+    step()?;
+    file.sync_all()
+}
+
+/// Waits until everything on this directory's file system is on the disk.
+pub(crate) fn sync_file_system(directory: &File) -> io::Result<()> {
+    step()?;
+    rustix::fs::syncfs(directory).map_err(io::Error::from)
+}
+
+/// Makes a directory.
+pub(crate) fn make_directory(path: &Path, mode: u32) -> io::Result<()> {
+    step()?;
+    DirBuilder::new().mode(mode).create(path)
+}
+
+/// Makes a symbolic link.
+pub(crate) fn symlink(target: &Path, path: &Path) -> io::Result<()> {
+    step()?;
+    std::os::unix::fs::symlink(target, path)
+}
+
+/// Moves what stands at `from` to a name that must be free.
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    step()?;
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // File systems without that flag: look first. The workspace's lock keeps other dryads out.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => match fs::symlink_metadata(to) {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => fs::rename(from, to),
+        },
+        other => other.map_err(io::Error::from),
+    }
+}
+
+/// Moves what stands at `from` over `to`.
+pub(crate) fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
+    step()?;
+    fs::rename(from, to)
+}
+
+/// Lets two names change places, in one step where the file system can.
+pub(crate) fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    step()?;
+    match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => exchange_by_three(a, b),
+        other => other.map_err(io::Error::from),
+    }
+}
+
+/// Three renames in the place of one exchange. What stood at `b` rests at [`resting_place`] meanwhile.
+fn exchange_by_three(a: &Path, b: &Path) -> io::Result<()> {
+    let rest = resting_place(a);
+    rename_new(b, &rest)?;
+    rename_new(a, b)?;
+    rename_new(&rest, a)
+}
+
+/// Where an exchange in three steps leaves what it has to put down.
+pub(crate) fn resting_place(slot: &Path) -> PathBuf {
+    let mut name = slot.as_os_str().to_owned();
+    name.push(".old");
+    PathBuf::from(name)
+}
+
+/// Gives a file a second name.
+pub(crate) fn link(existing: &Path, name: &Path) -> io::Result<()> {
+    step()?;
+    fs::hard_link(existing, name)
+}
+
+/// Removes a name of a file or a link.
+pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
+    step()?;
+    fs::remove_file(path)
+}
+
+/// Removes an empty directory.
+pub(crate) fn remove_directory(path: &Path) -> io::Result<()> {
+    step()?;
+    fs::remove_dir(path)
+}
+
+/// Sets permission bits.
+pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    step()?;
+    fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// Sets the time of the last modification, links not followed.
+pub(crate) fn set_modified(path: &Path, time: FileTime) -> io::Result<()> {
+    use rustix::fs::{AtFlags, Timespec, Timestamps, UTIME_OMIT, utimensat};
+    step()?;
+    let omit = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+    let modified = Timespec { tv_sec: time.seconds(), tv_nsec: i64::from(time.nanoseconds()) };
+    let times = Timestamps { last_access: omit, last_modification: modified };
+    utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from)
+}
+
+enum Fault {
+    Kill(u64),
+    Error(u64, io::ErrorKind),
+    Count(PathBuf),
+}
+
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+/// Counts a step and lets it fail if it is its turn. Without `DRYAD_FAULT` this costs one load.
+fn step() -> io::Result<()> {
+    static FAULT: OnceLock<Option<Fault>> = OnceLock::new();
+    let Some(fault) = FAULT.get_or_init(|| Fault::parse(&std::env::var("DRYAD_FAULT").ok()?)) else { return Ok(()) };
+    let number = STEPS.fetch_add(1, Ordering::SeqCst) + 1;
+    match fault {
+        Fault::Kill(at) if number == *at => {
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)?;
+            Err(io::Error::other("killed"))
+        }
+        Fault::Error(at, kind) if number == *at => Err((*kind).into()),
+        Fault::Count(file) => fs::write(file, number.to_string()),
+        Fault::Kill(_) | Fault::Error(..) => Ok(()),
+    }
+}
+
+impl Fault {
+    fn parse(text: &str) -> Option<Self> {
+        let (kind, rest) = text.split_once(':')?;
+        match kind {
+            "kill" => rest.parse().ok().map(Self::Kill),
+            "enospc" => rest.parse().ok().map(|at| Self::Error(at, io::ErrorKind::StorageFull)),
+            "eio" => rest.parse().ok().map(|at| Self::Error(at, io::ErrorKind::Other)),
+            "count" => Some(Self::Count(PathBuf::from(rest))),
+            _ => None,
+        }
+    }
+}
