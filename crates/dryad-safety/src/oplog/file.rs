@@ -1,0 +1,221 @@
+//! The operation log on disk.
+//!
+//! ```text
+//! oplog             the header, then one line per operation, each with a hash that covers all before it
+//! oplog.torn.1 …    what was cut off its end because it was torn
+//! changes/<id>      change sets too large for a line
+//! ```
+//!
+//! Several processes append in turn, each while it holds the workspace's lock; the end of the file is
+//! looked at anew whenever the file has grown. Readers take no lock. They stop at the last good line,
+//! so that an append in flight is not there yet for them, and they never cut anything off.
+
+use super::changes::{ChangeFiles, is_usable};
+use super::chain::{Chain, JSON_AT};
+use super::lines::JudgedLines;
+use super::record::{Entry, Header};
+use super::{LogError, OperationLog};
+use dryad_effects::record_file::{RecordFile, make_private_directory};
+use dryad_protocol::operation::Operation;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// No header is longer.
+const LONGEST_HEADER: u64 = 4096;
+
+/// How often the end is looked for again when somebody cuts the file meanwhile.
+const LOOKS: usize = 8;
+
+/// The operation log of one workspace.
+#[derive(Debug)]
+pub struct FileLog {
+    directory: PathBuf,
+    pub(super) file: RecordFile,
+    pub(super) changes: ChangeFiles,
+    known: Mutex<Known>,
+}
+
+/// What was cut off the end of a log because it was torn or garbled.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Mended {
+    /// Where it is kept.
+    pub kept_at: PathBuf,
+    /// How much it was.
+    pub bytes: u64,
+}
+
+/// What is known of the file.
+#[derive(Debug, Default)]
+struct Known {
+    header: Option<Header>,
+    /// The end of a file that ends well. Such a file only grows, so its length tells whether it is
+    /// still the same.
+    tail: Option<Tail>,
+    mended: Option<Mended>,
+}
+
+/// The end of the log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tail {
+    /// How long the file is.
+    pub(super) length: u64,
+    /// Where the last good line ends; 0 when there is none.
+    pub(super) end: u64,
+    chain: Chain,
+}
+
+impl FileLog {
+    /// Opens the log in `directory`, which need not exist yet; its name is the workspace's id.
+    ///
+    /// Nothing is written. A torn end is passed over here, and cut off by [`FileLog::mend`] or by the
+    /// next append.
+    pub fn open(directory: &Path) -> Result<Self, LogError> {
+        let log = Self {
+            directory: directory.to_owned(),
+            file: RecordFile::new(directory.join("oplog")),
+            changes: ChangeFiles::new(directory.join("changes")),
+            known: Mutex::default(),
+        };
+        log.tail()?;
+        Ok(log)
+    }
+
+    /// The id of the workspace that this log was begun for; nothing as long as it is empty.
+    pub fn workspace_id(&self) -> Option<String> {
+        self.known().header.as_ref().map(|header| header.workspace.clone())
+    }
+
+    /// Appends one operation. An error means that it is not recorded.
+    ///
+    /// The caller holds the workspace's lock. A torn end is cut off first.
+    pub fn append(&self, operation: &Operation) -> Result<(), LogError> {
+        if !is_usable(&operation.head.id) {
+            return Err(LogError::UnusableId { id: operation.head.id.clone() });
+        }
+        let mut tail = self.tail()?;
+        if let Some(error) = self.newer_version() {
+            return Err(error);
+        }
+        if tail.end < tail.length {
+            tail = self.cut(tail)?;
+        }
+        if tail.end == 0 {
+            make_private_directory(&self.directory).map_err(LogError::io(&self.directory))?;
+        }
+        let entry = self.changes.store(operation)?;
+        self.write(tail, &entry)
+    }
+
+    /// Cuts off what stands behind the last good line, and keeps it aside.
+    ///
+    /// The caller holds the workspace's lock: without it, the end may be an append in flight. The log
+    /// of a newer version is left as it is.
+    pub fn mend(&self) -> Result<(), LogError> {
+        let tail = self.tail()?;
+        if tail.end < tail.length && self.newer_version().is_none() {
+            self.cut(tail)?;
+        }
+        Ok(())
+    }
+
+    /// What was cut off since this was last asked.
+    pub fn mended(&self) -> Option<Mended> {
+        self.known().mended.take()
+    }
+
+    /// The operation of an entry, its change set decoded and verified.
+    pub fn operation(&self, entry: &Entry) -> Result<Operation, LogError> {
+        self.changes.load(entry).map_err(|what| LogError::DamagedChanges { id: entry.head.id.clone(), what })
+    }
+
+    /// The error that says so, if a newer dryad keeps this log.
+    pub(super) fn newer_version(&self) -> Option<LogError> {
+        self.known().header.as_ref().filter(|header| header.is_newer()).map(Header::newer_version)
+    }
+
+    /// The end of the log as it is now.
+    pub(super) fn tail(&self) -> Result<Tail, LogError> {
+        let mut looks = 0;
+        loop {
+            looks += 1;
+            match self.look() {
+                // Whoever holds the lock has cut a torn end off while it was read here.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && looks < LOOKS => {}
+                other => return other.map_err(LogError::io(self.file.path())),
+            }
+        }
+    }
+
+    fn look(&self) -> io::Result<Tail> {
+        let mut known = self.known();
+        let length = self.file.len()?;
+        if let Some(tail) = known.tail.filter(|tail| tail.length == length) {
+            return Ok(tail);
+        }
+        known.header = read_header(&self.file, length)?;
+        let tail = find_tail(&self.file, length)?;
+        known.tail = Some(tail).filter(|tail| tail.end == tail.length);
+        Ok(tail)
+    }
+
+    fn cut(&self, tail: Tail) -> Result<Tail, LogError> {
+        let kept_at = self.file.cut(tail.end).map_err(LogError::io(self.file.path()))?;
+        let mut known = self.known();
+        known.mended = Some(Mended { kept_at, bytes: tail.length - tail.end });
+        let tail = Tail { length: tail.end, ..tail };
+        known.tail = Some(tail);
+        Ok(tail)
+    }
+
+    /// Writes lines at the end, the header first if there is none.
+    fn write(&self, tail: Tail, entry: &Entry) -> Result<(), LogError> {
+        let mut bytes = Vec::new();
+        let mut chain = tail.chain;
+        let mut header = None;
+        if tail.end == 0 {
+            let first = header.insert(Header::new(self.workspace_name()));
+            (bytes, chain) = chain.line(&first.to_json()?);
+        }
+        let (line, chain) = chain.line(&entry.to_json()?);
+        bytes.extend_from_slice(&line);
+        self.file.append(&bytes).map_err(LogError::io(self.file.path()))?;
+        let end = tail.end + bytes.len() as u64;
+        let mut known = self.known();
+        known.tail = Some(Tail { length: end, end, chain });
+        known.header = header.or(known.header.take());
+        Ok(())
+    }
+
+    fn workspace_name(&self) -> String {
+        self.directory.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OperationLog for FileLog {
+    fn append(&self, operation: &Operation) -> Result<(), LogError> {
+        FileLog::append(self, operation)
+    }
+}
+
+/// The header, if the first line is one. Its hash does not count: a newer version may have another.
+fn read_header(file: &RecordFile, length: u64) -> io::Result<Option<Header>> {
+    let begin = file.read(0, length.min(LONGEST_HEADER))?;
+    let line = begin.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    Ok(line.get(JSON_AT..).and_then(|json| Header::parse(json).ok()))
+}
+
+/// Looks for the last good line, from the end.
+fn find_tail(file: &RecordFile, length: u64) -> io::Result<Tail> {
+    for judged in JudgedLines::before(file, length) {
+        let (line, judgement) = judged?;
+        if let (Ok(()), Ok((chain, _))) = (judgement, line.parts()) {
+            return Ok(Tail { length, end: line.end(), chain });
+        }
+    }
+    Ok(Tail { length, end: 0, chain: Chain::START })
+}
