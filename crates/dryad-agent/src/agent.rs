@@ -4,6 +4,7 @@ use crate::event_sink::EventSink;
 use crate::queue::Queues;
 use crate::run::Run;
 use dryad_protocol::entry::EntryBody;
+use dryad_protocol::id::EntryId;
 use dryad_protocol::message::{Message, UserMessage};
 use dryad_protocol::model::Model;
 use dryad_protocol::thinking::ThinkingLevel;
@@ -94,7 +95,7 @@ impl Agent {
         Run::new(self, &queues, cancel).go(Message::User(message)).await
     }
 
-    pub(crate) fn remember(&mut self, message: &Arc<Message>) {
-        self.tree.append(EntryBody::Message { message: message.clone() }, self.parts.clock.now());
+    pub(crate) fn remember(&mut self, message: &Arc<Message>) -> EntryId {
+        self.tree.append(EntryBody::Message { message: message.clone() }, self.parts.clock.now())
     }
 }

@@ -27,12 +27,14 @@ pub(crate) struct Run<'a> {
     sink: Arc<dyn EventSink>,
     /// Everything the run has added.
     added: Vec<Arc<Message>>,
+    /// The user's newest message: what is done from now on is done because of it.
+    prompted_by: Option<String>,
 }
 
 impl<'a> Run<'a> {
     pub(crate) fn new(agent: &'a mut Agent, queues: &'a Queues, cancel: &'a CancellationToken) -> Self {
         let sink = agent.parts.sink.clone();
-        Self { agent, queues, cancel, sink, added: Vec::new() }
+        Self { agent, queues, cancel, sink, added: Vec::new(), prompted_by: None }
     }
 
     pub(crate) async fn go(mut self, prompt: Message) -> RunEnd {
@@ -56,8 +58,11 @@ impl<'a> Run<'a> {
             self.emit(MessageEvent::MessageEnd { message: &message });
             self.add(message);
         }
-        let answer = self.ask().await;
+        let mut answer = self.ask().await;
         self.add(answer.message.clone());
+        for call in &mut answer.calls {
+            call.message_id.clone_from(&self.prompted_by);
+        }
         let results = self.calls(&answer).await;
         self.emit(RunEvent::TurnEnd { message: &answer.message, tool_results: &results });
         self.next(&answer)
@@ -116,7 +121,10 @@ impl<'a> Run<'a> {
     }
 
     fn add(&mut self, message: Arc<Message>) {
-        self.agent.remember(&message);
+        let id = self.agent.remember(&message);
+        if matches!(message.as_ref(), Message::User(_)) {
+            self.prompted_by = Some(id.as_str().to_owned());
+        }
         self.added.push(message);
     }
 

@@ -23,7 +23,7 @@ mod stage;
 mod swap;
 pub(crate) mod unit;
 
-pub use recover::{Direction, Recovered};
+pub use recover::{Direction, Records, Recovered};
 
 use crate::contents::Contents;
 use crate::journal::{Intent, Journal, Meta};
@@ -33,6 +33,7 @@ use dryad_protocol::operation::Outcome;
 use dryad_protocol::path::FilePath;
 use std::fs::File;
 use std::io;
+use stage::Staging;
 use std::path::PathBuf;
 use thiserror::Error;
 use unit::Unit;
@@ -138,12 +139,13 @@ impl Applier {
         let (intent, journal) = self.begin(request, &units)?;
         let staged = self.stage(&intent, &units, journal);
         let inodes: Vec<u64> = units.iter().map(stage::inode).collect();
+        let staging = if staged.is_ok() { Staging::Complete } else { Staging::Unfinished };
         match staged.and_then(|()| self.carry_out(&units, commit)) {
             Ok(proof) => {
                 self.settle(&units);
                 proof
             }
-            Err(failure) => match self.reverse(&intent, &units, &inodes) {
+            Err(failure) => match self.reverse(&intent, &units, &inodes, staging) {
                 stuck if stuck.is_empty() => Err(failure),
                 paths => Err(ApplyError::Torn { failure: Box::new(failure), paths }),
             },
@@ -203,10 +205,10 @@ impl Applier {
     }
 
     /// Puts back what was moved, removes what was staged, and returns the paths where that failed.
-    fn reverse(&self, intent: &Intent, units: &[Unit], inodes: &[u64]) -> Vec<FilePath> {
+    fn reverse(&self, intent: &Intent, units: &[Unit], inodes: &[u64], staging: Staging) -> Vec<FilePath> {
         let unwind = |unit: &Unit, inode: u64| {
             swap::swap_back(unit, inode)?;
-            stage::unstage(unit, &intent.contents, &self.vault)
+            stage::unstage(unit, &intent.contents, &self.vault, staging)
         };
         let inodes = inodes.iter().copied().chain(std::iter::repeat(0)).take(units.len()).collect::<Vec<_>>();
         let stuck = |(unit, inode): (&Unit, u64)| unwind(unit, inode).err().map(|_| FilePath::new(unit.path()));

@@ -69,11 +69,16 @@ pub(crate) fn symlink(target: &Path, path: &Path) -> io::Result<()> {
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     step()?;
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // File systems without that flag: look first. The workspace's lock keeps other dryads out.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => match fs::symlink_metadata(to) {
-            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
-            Err(_) => fs::rename(from, to),
-        },
+        // File systems without that flag: a link never replaces, and for what cannot be linked it is
+        // looked first. The workspace's lock keeps other dryads out.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {
+            match fs::hard_link(from, to) {
+                Ok(()) => fs::remove_file(from).inspect_err(|_| drop(fs::remove_file(to))),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+                Err(_) if fs::symlink_metadata(to).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
+                Err(_) => fs::rename(from, to),
+            }
+        }
         other => other.map_err(io::Error::from),
     }
 }

@@ -47,6 +47,7 @@ pub use collect::{Collection, Usage};
 pub use error::VaultError;
 pub use leave::Taken;
 
+use crate::disk;
 use calls::Calls;
 use dryad_protocol::image::BlobId;
 use error::io_error;
@@ -126,7 +127,7 @@ fn is_gone(error: &io::Error) -> bool {
 
 /// Removes a file of ours that may be gone already; a failure leaves a stray that collection sweeps.
 fn remove_quietly(path: &Path) {
-    fs::remove_file(path).ok();
+    disk::remove_file(path).ok();
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ pub struct Call {
     pub name: String,
     /// The arguments, or why there are none.
     pub arguments: Result<Map<String, Value>, BadArguments>,
+    /// The user's message that led to it.
+    pub message_id: Option<String>,
 }
 
 /// Argument text of a model that is no JSON object.
@@ -27,7 +29,7 @@ pub struct BadArguments {
 
 impl From<&ToolCall> for Call {
     fn from(call: &ToolCall) -> Self {
-        Self { id: call.id.as_str().into(), name: call.name.clone(), arguments: Ok(call.arguments.clone()) }
+        Self { id: call.id.as_str().into(), name: call.name.clone(), arguments: Ok(call.arguments.clone()), message_id: None }
     }
 }
 

@@ -10,18 +10,18 @@
 use crate::clock::Clock;
 use crate::command_result::command_result;
 use crate::gate::{Gate, Verdict, judge_all};
-use crate::oplog::OperationLog;
 use crate::plan::{Effect, FilesEffect, Plan};
 use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::tool::{PlanContext, Tool, ToolError};
+use crate::workspace::Workspace;
 use dryad_effects::process;
 pub use dryad_effects::process::Surroundings;
 use dryad_protocol::call::{Call, ToolResult};
 use dryad_protocol::command::CommandSpec;
 use dryad_protocol::content::UserBlock;
-use dryad_protocol::id::OperationId;
-use dryad_protocol::operation::{Operation, OperationEffect};
+use dryad_protocol::id::SessionId;
+use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -35,8 +35,10 @@ pub struct Pipeline {
     pub registry: Arc<Registry>,
     /// The checks, all of which every plan passes.
     pub gates: Vec<Box<dyn Gate>>,
-    /// Where applied plans are recorded.
-    pub log: Arc<dyn OperationLog>,
+    /// Where changes are made and remembered.
+    pub workspace: Arc<Workspace>,
+    /// The conversation that operations are recorded for.
+    pub session_id: Option<SessionId>,
     /// Where the time comes from.
     pub clock: Clock,
     /// Relative paths start here.
@@ -87,38 +89,73 @@ impl Pipeline {
         if cancel.is_cancelled() {
             return Err(ToolError::aborted());
         }
-        let (result, effect) = match effect {
-            Effect::Files(files) => apply_files(files).await?,
-            Effect::Command(command) => self.run_command(command, cancel, progress).await?,
-        };
-        self.record(call, tool, effect)?;
+        let head = self.head(call, tool, &effect);
+        match effect {
+            Effect::Files(files) => self.apply_files(head, files).await,
+            Effect::Command(command) => self.run_command(head, command, cancel, progress).await,
+        }
+    }
+
+    async fn apply_files(&self, head: OperationHead, files: FilesEffect) -> Result<ToolResult, ToolError> {
+        let workspace = self.workspace.clone();
+        let FilesEffect { changes, contents, result } = files;
+        let applied = tokio::task::spawn_blocking(move || workspace.apply(&head, &changes, &contents));
+        let applied = applied.await.map_err(|error| crashed("apply", error))?;
+        applied.map_err(|error| ToolError::new(error.to_string()))?;
         Ok(result)
     }
 
     async fn run_command(
         &self,
+        head: OperationHead,
         command: CommandSpec,
         cancel: &CancellationToken,
         progress: &Progress,
-    ) -> Result<(ToolResult, OperationEffect), ToolError> {
+    ) -> Result<ToolResult, ToolError> {
         let show = |text: String| progress.update(ToolResult::text(text));
         let outcome = process::run(&command, &self.surroundings, cancel, &show)
             .await
             .map_err(|error| ToolError::new(error.to_string()))?;
-        Ok((command_result(&command, &outcome), OperationEffect::Command { command }))
+        let result = command_result(&command, &outcome);
+        let operation = Operation { head, effect: OperationEffect::Command { command } };
+        self.workspace
+            .record(&operation)
+            .map_err(|error| ToolError::new(format!("it ran, but could not be recorded: {error}")))?;
+        Ok(result)
     }
 
-    fn record(&self, call: &Call, tool: &Arc<dyn Tool>, effect: OperationEffect) -> Result<(), ToolError> {
-        let operation = Operation {
-            id: OperationId::from(uuid::Uuid::now_v7().simple().to_string()),
+    fn head(&self, call: &Call, tool: &Arc<dyn Tool>, effect: &Effect) -> OperationHead {
+        OperationHead {
+            id: crate::oplog::new_id(),
             timestamp: self.clock.now(),
-            call_id: call.id.clone(),
+            session_id: self.session_id.clone(),
+            message_id: call.message_id.clone(),
+            call_id: Some(call.id.clone()),
             tool_name: tool.spec().name.clone(),
-            effect,
+            label: self.label(tool, effect),
+            permission: "default".to_owned(),
+            outcome: Outcome::Applied,
+            undoes: Vec::new(),
+        }
+    }
+
+    /// What an effect does, in a few words without secrets.
+    fn label(&self, tool: &Arc<dyn Tool>, effect: &Effect) -> String {
+        let text = match effect {
+            Effect::Files(files) => {
+                let shown = |path: &dryad_protocol::path::FilePath| {
+                    path.as_path().strip_prefix(&self.workdir).unwrap_or(path.as_path()).display().to_string()
+                };
+                let mut paths = files.changes.iter().map(|change| shown(&change.path));
+                let first = paths.next().unwrap_or_default();
+                match paths.count() {
+                    0 => first,
+                    more => format!("{first} and {more} more"),
+                }
+            }
+            Effect::Command(command) => command.command.lines().next().unwrap_or_default().chars().take(80).collect(),
         };
-        self.log
-            .append(operation)
-            .map_err(|error| ToolError::new(format!("applied, but it could not be recorded: {error}")))
+        format!("{}: {}", tool.spec().name, self.surroundings.mask.text(&text))
     }
 
     fn unknown_tool(&self, name: &str) -> ToolError {
@@ -152,15 +189,6 @@ async fn plan(tool: &Arc<dyn Tool>, call: &Call, context: PlanContext) -> Result
     tokio::task::spawn_blocking(move || tool.plan(arguments, &context))
         .await
         .unwrap_or_else(|error| Err(crashed(&name, error)))
-}
-
-async fn apply_files(files: FilesEffect) -> Result<(ToolResult, OperationEffect), ToolError> {
-    let FilesEffect { changes, contents, result } = files;
-    let applied = tokio::task::spawn_blocking(move || {
-        dryad_effects::apply::apply(&changes, &contents).map(|()| changes).map_err(|error| error.to_string())
-    });
-    let changes = applied.await.map_err(|error| crashed("apply", error))?.map_err(ToolError::new)?;
-    Ok((result, OperationEffect::Files { changes }))
 }
 
 fn crashed(what: &str, error: tokio::task::JoinError) -> ToolError {

@@ -1,6 +1,7 @@
 //! What a tool intends, as data.
 
-use dryad_effects::contents::Contents;
+pub use dryad_effects::contents::Contents;
+
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::command::CommandSpec;

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// Permission bits of a file that did not exist before.
 const NEW_FILE_MODE: u32 = 0o644;
 
+/// Permission bits of a directory that did not exist before.
+const NEW_DIRECTORY_MODE: u32 = 0o755;
+
 /// A path as a tool saw it: the image, and a file's bytes.
 ///
 /// Both come from one reading, so the image is exactly what the tool planned upon.
@@ -28,7 +31,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// Looks at `path`, following links. A path where nothing stands gives an absent image.
     pub fn take(path: &Path) -> io::Result<Self> {
-        let path = real_path(path)?;
+        let path = with_real_parents(&real_path(path)?)?;
         let mut file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -59,6 +62,18 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
+/// The same path with every link above it resolved: a change must land where it was planned.
+fn with_real_parents(path: &Path) -> io::Result<PathBuf> {
+    for above in path.ancestors().skip(1) {
+        match above.canonicalize() {
+            Ok(real) => return Ok(real.join(path.strip_prefix(above).unwrap_or(path))),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(path.to_owned())
+}
+
 /// Writes down a plan, one path after the other.
 #[derive(Debug, Default)]
 pub struct ChangeBuilder {
@@ -73,12 +88,23 @@ impl ChangeBuilder {
             Image::File(file) => file.mode,
             Image::Absent | Image::Symlink { .. } | Image::Directory { .. } => NEW_FILE_MODE,
         };
+        self.make_parents(&seen.path);
         if seen.image.blob().is_some() {
             self.contents.insert(seen.bytes.as_slice());
         }
         let size = bytes.len() as u64;
         let after = Image::File(FileImage { blob: self.contents.insert(bytes), size, mode, modified: None });
         self.changes.push(Change { path: FilePath::new(&seen.path), before: seen.image.clone(), after });
+    }
+
+    /// Directories that are not there yet are part of the change, so that undo takes them back, too.
+    fn make_parents(&mut self, path: &Path) {
+        let is_missing = |above: &&Path| above.symlink_metadata().is_err();
+        let missing: Vec<&Path> = path.ancestors().skip(1).take_while(is_missing).collect();
+        for directory in missing.into_iter().rev() {
+            let (before, after) = (Image::Absent, Image::Directory { mode: NEW_DIRECTORY_MODE });
+            self.changes.push(Change { path: FilePath::new(directory), before, after });
+        }
     }
 
     /// The change set and the bytes its images name.

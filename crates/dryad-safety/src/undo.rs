@@ -1,19 +1,160 @@
-//! Takes an applied change back, and does it again.
+//! Takes operations back, and does them again.
 //!
-//! Both are ordinary applications of a change set: they refuse when a path is not as they left it, and
-//! succeed only when every path has been read again and compared.
+//! Undoing is one more operation: for each path it is decided what can be done without touching
+//! anything the user has changed since ([`plan`]), that becomes a change set, and the change set is
+//! applied, proven and recorded like any other. So an undo can be undone, for ever. Redo is the undo
+//! of an undo.
 
-pub use dryad_effects::apply::ApplyError;
-pub use dryad_effects::contents::Contents;
+mod plan;
+mod select;
 
-use dryad_protocol::change_set::ChangeSet;
+pub use plan::{PathReport, Verdict};
+pub use select::Selection;
 
-/// Takes back `changes`; `contents` holds the bytes of their before-images. Blocking.
-pub fn undo(changes: &ChangeSet, contents: &Contents) -> Result<(), ApplyError> {
-    dryad_effects::apply::apply(&changes.inverse(), contents)
+use crate::clock::Clock;
+use crate::oplog::{LogError, State};
+use crate::workspace::{Workspace, WorkspaceError};
+use dryad_protocol::id::OperationId;
+use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome};
+use thiserror::Error;
+
+/// Why nothing could be undone.
+#[derive(Debug, Error)]
+pub enum UndoError {
+    /// There is nothing that fits.
+    #[error("nothing to {what}: {why}")]
+    Nothing {
+        /// `undo` or `redo`.
+        what: &'static str,
+        /// What was looked for.
+        why: String,
+    },
+    /// It was taken back before.
+    #[error("{id} is already undone, by {by}; `dryad redo` does it again")]
+    AlreadyUndone {
+        /// Which operation.
+        id: OperationId,
+        /// By which.
+        by: OperationId,
+    },
+    /// A path cannot be looked at.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// Which path.
+        path: dryad_protocol::path::FilePath,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The change itself failed.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    /// The log cannot be read.
+    #[error(transparent)]
+    Log(#[from] LogError),
 }
 
-/// Does `changes` again; `contents` holds the bytes of their after-images. Blocking.
-pub fn redo(changes: &ChangeSet, contents: &Contents) -> Result<(), ApplyError> {
-    dryad_effects::apply::apply(changes, contents)
+/// What became of one operation.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The operation that was to be taken back.
+    pub target: OperationHead,
+    /// The operation that did it; none when nothing had to be changed, or on a dry run.
+    pub operation: Option<OperationId>,
+    /// Every path and what was done about it.
+    pub paths: Vec<PathReport>,
+    /// What a person can do where nothing could be done.
+    pub guide: Option<String>,
+}
+
+impl Report {
+    /// Whether everything is as it was before the operation.
+    pub fn is_complete(&self) -> bool {
+        self.guide.is_none() && self.paths.iter().all(|path| path.verdict.is_complete())
+    }
+}
+
+/// Whether something is done, or only told.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Mode {
+    /// It is done.
+    Apply,
+    /// It is only told.
+    DryRun,
+}
+
+/// Takes the selected operations back, the newest first. Blocking.
+pub fn undo(
+    workspace: &Workspace,
+    selection: &Selection,
+    mode: Mode,
+    clock: &Clock,
+) -> Result<Vec<Report>, UndoError> {
+    workspace.recover()?;
+    let targets = select::targets(&workspace.log()?, selection)?;
+    targets.iter().map(|target| take_back(workspace, target, "undo", mode, clock)).collect()
+}
+
+/// Does the newest undone operations again. Blocking.
+pub fn redo(workspace: &Workspace, count: usize, mode: Mode, clock: &Clock) -> Result<Vec<Report>, UndoError> {
+    workspace.recover()?;
+    let targets = select::undos(&workspace.log()?, count)?;
+    targets.iter().map(|target| take_back(workspace, target, "redo", mode, clock)).collect()
+}
+
+fn take_back(
+    workspace: &Workspace,
+    target: &Operation,
+    tool: &str,
+    mode: Mode,
+    clock: &Clock,
+) -> Result<Report, UndoError> {
+    let OperationEffect::Files { changes } = &target.effect else {
+        return Ok(Report { target: target.head.clone(), operation: None, paths: Vec::new(), guide: Some(guide(target)) });
+    };
+    let plan = plan::plan(workspace.vault()?, changes, &target.head.id)?;
+    let mut report = Report { target: target.head.clone(), operation: None, paths: plan.paths, guide: None };
+    if mode == Mode::DryRun {
+        return Ok(report);
+    }
+    let head = head(target, tool, clock);
+    workspace.apply(&head, &plan.changes, &plan.contents)?;
+    report.operation = Some(head.id);
+    Ok(report)
+}
+
+fn head(target: &Operation, tool: &str, clock: &Clock) -> OperationHead {
+    let OperationHead { session_id, message_id, call_id, label, .. } = target.head.clone();
+    let verb = if tool == "redo" { "Redo" } else { "Undo" };
+    let plain = label.trim_start_matches("Undo: ").trim_start_matches("Redo: ");
+    OperationHead {
+        id: crate::oplog::new_id(),
+        timestamp: clock.now(),
+        session_id,
+        message_id,
+        call_id,
+        tool_name: tool.to_owned(),
+        label: format!("{verb}: {plain}"),
+        permission: "user".to_owned(),
+        outcome: Outcome::Applied,
+        undoes: vec![target.head.id.clone()],
+    }
+}
+
+fn guide(target: &Operation) -> String {
+    match &target.effect {
+        OperationEffect::Command { command } => format!(
+            "`{}` ran directly in {}, so there is no record of what it changed; look at what it printed and \
+             take it back by hand",
+            command.command, command.cwd
+        ),
+        OperationEffect::Files { .. } => String::new(),
+    }
+}
+
+/// Whether an operation still counts.
+pub(crate) fn require_effective(head: &OperationHead, state: &State) -> Result<(), UndoError> {
+    match state {
+        State::Effective => Ok(()),
+        State::UndoneBy(by) => Err(UndoError::AlreadyUndone { id: head.id.clone(), by: by.clone() }),
+    }
 }

@@ -4,8 +4,9 @@
 //! what a dead process left, applies, and has the operation recorded before anybody hears of success.
 
 use crate::oplog::{FileLog, LogError};
-use dryad_effects::apply::{Applier, ApplyError, Direction, Request};
+use dryad_effects::apply::{Applier, ApplyError, Direction, Records, Request};
 use dryad_effects::contents::Contents;
+use dryad_effects::identity;
 use dryad_effects::lock::Lock;
 use dryad_effects::record_file::make_private_directory;
 use dryad_effects::vault::Vault;
@@ -13,7 +14,7 @@ use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use thiserror::Error;
 
 /// Why an operation was not done, or not remembered.
@@ -39,35 +40,86 @@ pub enum WorkspaceError {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Notice(pub String);
 
-/// The memory of one workspace. Nothing is opened before it is needed.
+/// The memory of one workspace. Nothing is looked up, opened or made before it is needed.
 #[derive(Debug)]
 pub struct Workspace {
-    state: PathBuf,
-    applier: Applier,
+    home: PathBuf,
+    place: Place,
+    opened: OnceLock<Opened>,
     notices: Mutex<Vec<Notice>>,
 }
 
+/// How a workspace is known.
+#[derive(Debug)]
+enum Place {
+    /// By a directory in it.
+    Around(PathBuf),
+    /// By its id.
+    Id(String),
+}
+
+#[derive(Debug)]
+struct Opened {
+    state: PathBuf,
+    applier: Applier,
+}
+
 impl Workspace {
-    /// The workspace whose state is the directory `state`, with before-images in `vault`.
-    pub fn new(state: impl Into<PathBuf>, vault: Vault) -> Self {
-        let state = state.into();
-        Self { applier: Applier::new(state.join("journal"), vault), state, notices: Mutex::default() }
+    /// The workspace around `directory`, remembered below the user's `home`. A new one gets its id when
+    /// the first operation is recorded.
+    pub fn around(home: impl Into<PathBuf>, directory: impl Into<PathBuf>) -> Self {
+        Self::at(home.into(), Place::Around(directory.into()))
+    }
+
+    /// The workspace of this id.
+    pub fn with_id(home: impl Into<PathBuf>, id: &str) -> Self {
+        Self::at(home.into(), Place::Id(id.to_owned()))
+    }
+
+    fn at(home: PathBuf, place: Place) -> Self {
+        Self { home, place, opened: OnceLock::new(), notices: Mutex::default() }
     }
 
     /// The vault of before-images.
-    pub fn vault(&self) -> &Vault {
-        self.applier.vault()
+    pub fn vault(&self) -> Result<&Vault, WorkspaceError> {
+        Ok(self.opened()?.applier.vault())
     }
 
     /// The log, opened anew: it shows what other processes have added.
     pub fn log(&self) -> Result<FileLog, WorkspaceError> {
-        make_private_directory(&self.state).map_err(self.unusable(&self.state))?;
-        Ok(FileLog::open(&self.state)?)
+        Ok(FileLog::open(&self.opened()?.state)?)
+    }
+
+    fn opened(&self) -> Result<&Opened, WorkspaceError> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let states = self.home.join("workspaces");
+        let state = match &self.place {
+            Place::Id(id) => states.join(id),
+            Place::Around(directory) => {
+                let fresh = uuid::Uuid::now_v7().simple().to_string();
+                let identity = identity::find_or_make(directory, &states, &fresh).map_err(unusable(directory))?;
+                if let Some(twin) = &identity.twin {
+                    self.note(format!("{} and {} share one log: one is a copy of the other", identity.root.display(), twin.display()));
+                }
+                states.join(identity.id)
+            }
+        };
+        make_private_directory(&state).map_err(unusable(&state))?;
+        let vault = self.home.join("vault");
+        let vault = Vault::open(&vault).map_err(unusable(&vault))?;
+        let applier = Applier::new(state.join("journal"), vault);
+        Ok(self.opened.get_or_init(|| Opened { state, applier }))
+    }
+
+    fn note(&self, text: String) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(Notice(text));
     }
 
     /// Finishes or reverses what a dead process left, if it left anything.
     pub fn recover(&self) -> Result<(), WorkspaceError> {
-        if self.state.join("journal").exists() {
+        if self.opened()?.state.join("journal").exists() {
             let _lock = self.lock()?;
             self.recover_locked(&self.log()?)?;
         }
@@ -84,19 +136,17 @@ impl Workspace {
         changes: &ChangeSet,
         contents: &Contents,
     ) -> Result<(), WorkspaceError> {
-        make_private_directory(&self.state).map_err(self.unusable(&self.state))?;
         let _lock = self.lock()?;
         let log = self.log()?;
         self.recover_locked(&log)?;
         let record = serde_json::to_string(head).unwrap_or_default();
         let request = Request { changes, contents, record: &record };
         let mut commit = |outcome: Outcome| append_files(&log, head, changes, outcome);
-        Ok(self.applier.apply(&request, &mut commit)?)
+        Ok(self.opened()?.applier.apply(&request, &mut commit)?)
     }
 
     /// Records an operation that has been done already.
     pub fn record(&self, operation: &Operation) -> Result<(), WorkspaceError> {
-        make_private_directory(&self.state).map_err(self.unusable(&self.state))?;
         let _lock = self.lock()?;
         Ok(self.log()?.append(operation)?)
     }
@@ -107,19 +157,12 @@ impl Workspace {
     }
 
     fn lock(&self) -> Result<Lock, WorkspaceError> {
-        let path = self.state.join("lock");
-        Lock::acquire(&path).map_err(self.unusable(&path))
+        let path = self.opened()?.state.join("lock");
+        Lock::acquire(&path).map_err(unusable(&path))
     }
 
     fn recover_locked(&self, log: &FileLog) -> Result<(), WorkspaceError> {
-        let mut commit = |record: &str, changes: &ChangeSet| {
-            let head: OperationHead = serde_json::from_str(record)?;
-            match log.contains_recent(&head.id).map_err(io::Error::other)? {
-                true => Ok(()),
-                false => append_files(log, &head, changes, Outcome::Applied),
-            }
-        };
-        let recovered = self.applier.recover(&mut commit)?;
+        let recovered = self.opened()?.applier.recover(log)?;
         let Some(recovered) = recovered else { return Ok(()) };
         let label = serde_json::from_str::<OperationHead>(&recovered.record).map_or_else(|_| String::new(), |h| h.label);
         let how = match recovered.direction {
@@ -127,13 +170,24 @@ impl Workspace {
             Direction::Reversed(why) => format!("taken back, since {why}"),
         };
         let text = format!("recovered an interrupted change: {label}: {how}");
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(Notice(text));
+        self.note(text);
         Ok(())
     }
+}
 
-    fn unusable(&self, path: &Path) -> impl FnOnce(io::Error) -> WorkspaceError + use<> {
-        let path = path.to_owned();
-        move |source| WorkspaceError::State { path, source }
+fn unusable(path: &Path) -> impl FnOnce(io::Error) -> WorkspaceError + use<> {
+    let path = path.to_owned();
+    move |source| WorkspaceError::State { path, source }
+}
+
+impl Records for FileLog {
+    fn has(&self, record: &str) -> io::Result<bool> {
+        let head: OperationHead = serde_json::from_str(record)?;
+        self.contains_recent(&head.id).map_err(io::Error::other)
+    }
+
+    fn add(&self, record: &str, changes: &ChangeSet) -> io::Result<()> {
+        append_files(self, &serde_json::from_str(record)?, changes, Outcome::Applied)
     }
 }
 

@@ -26,13 +26,13 @@ use dryad_safety::clock::Clock;
 use dryad_safety::diff::text_change;
 use dryad_safety::gate::GrantedRoots;
 use dryad_safety::mask::Mask;
-use dryad_safety::oplog::MemoryLog;
 use dryad_safety::pipeline::{Pipeline, Surroundings};
 use dryad_safety::plan::{Effect, FilesEffect, Plan};
 use dryad_safety::progress::Progress;
 use dryad_safety::registry::Registry;
 use dryad_safety::tool::{PlanContext, Tool};
-use dryad_safety::undo::{self, Contents};
+use dryad_safety::undo::{self, Mode, Selection};
+use dryad_safety::workspace::Workspace as Memory;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::fs;
@@ -103,16 +103,16 @@ impl<'a> Scenario<'a> {
         let text = text.replace("<workspace>", &workspace.path().display().to_string());
         let call: CallFile = serde_json::from_str(&text).context("call.json")?;
         let tool = tools.iter().find(|tool| tool.spec().name == call.tool).context("no such tool")?.clone();
-        let (input, expected) = (input.without_empty_directories(), expected.without_empty_directories());
         Ok(Self { folder, input, expected, workspace, call, tool })
     }
 
     fn check_answer(&self, planned: &ToolResult) -> Result<()> {
         ensure!(!self.folder.join("preview.txt").exists(), "there is a preview.txt, but the call changes nothing");
         self.check_result(planned)?;
-        let (result, log) = self.run_pipeline()?;
+        let memory = self.memory();
+        let result = self.run_pipeline(&memory)?;
         ensure!(result == *planned, "the pipeline gave another result: {result:?}");
-        ensure!(log.operations().is_empty(), "an operation was recorded for a call that changes nothing");
+        ensure!(memory.log()?.newest_first().next().is_none(), "an operation was recorded for a call that changes nothing");
         self.check_tree("after the call", &self.input)?;
         self.check_tree("expected/", &self.expected)
     }
@@ -121,27 +121,39 @@ impl<'a> Scenario<'a> {
         self.check_result(&files.result)?;
         self.check_text("preview.txt", &preview(&files.changes, &files.contents, self.workspace.path()))?;
         self.check_tree("after planning", &self.input)?;
-        let (result, log) = self.run_pipeline()?;
+        let memory = self.memory();
+        let result = self.run_pipeline(&memory)?;
         ensure!(result == files.result, "the pipeline gave another result: {result:?}");
         self.check_tree("after the call", &self.expected)?;
-        let operations = log.operations();
-        let [operation] = operations.as_slice() else { bail!("{} operations were recorded", operations.len()) };
-        let OperationEffect::Files { changes } = &operation.effect else { bail!("a command was recorded") };
-        ensure!(*changes == files.changes, "what was recorded is not what was planned");
-        undo::undo(changes, &files.contents).context("undo")?;
+        let log = memory.log()?;
+        let entries: Vec<_> = log.newest_first().collect::<Result<_, _>>()?;
+        let [entry] = entries.as_slice() else { bail!("{} operations were recorded", entries.len()) };
+        let OperationEffect::Files { changes } = log.operation(entry)?.effect else { bail!("a command was recorded") };
+        ensure!(changes == files.changes, "what was recorded is not what was planned");
+        // As another process would: all it has is the log and the vault.
+        for report in undo::undo(&memory, &Selection::Last(1), Mode::Apply, &Clock::System).context("undo")? {
+            ensure!(report.is_complete(), "undo left something: {report:?}");
+        }
         self.check_tree("after undo", &self.input)?;
-        undo::redo(changes, &files.contents).context("redo")?;
+        for report in undo::redo(&memory, 1, Mode::Apply, &Clock::System).context("redo")? {
+            ensure!(report.is_complete(), "redo left something: {report:?}");
+        }
         self.check_tree("after redo", &self.expected)
     }
 
-    fn run_pipeline(&self) -> Result<(ToolResult, Arc<MemoryLog>)> {
+    /// The memory of the workspace, which lies beside it.
+    fn memory(&self) -> Arc<Memory> {
+        Arc::new(Memory::with_id(self.workspace.path().with_file_name("home"), "scenario"))
+    }
+
+    fn run_pipeline(&self, memory: &Arc<Memory>) -> Result<ToolResult> {
         let registry = Registry::default();
         registry.register(self.tool.clone())?;
-        let log = Arc::new(MemoryLog::default());
         let pipeline = Pipeline {
             registry: Arc::new(registry),
             gates: vec![Box::new(GrantedRoots::new([self.workspace.path().to_owned()]))],
-            log: log.clone(),
+            workspace: memory.clone(),
+            session_id: None,
             clock: Clock::default(),
             workdir: self.workspace.path().to_owned(),
             surroundings: Surroundings {
@@ -149,11 +161,11 @@ impl<'a> Scenario<'a> {
                 artifacts: Artifacts::new(self.workspace.path().with_file_name("artifacts")),
             },
         };
-        let call =
-            Call { id: "scenario".into(), name: self.call.tool.clone(), arguments: Ok(self.call.arguments.clone()) };
+        let arguments = Ok(self.call.arguments.clone());
+        let call = Call { id: "scenario".into(), name: self.call.tool.clone(), arguments, message_id: None };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let result = runtime.block_on(pipeline.run(&call, &CancellationToken::new(), &Progress::default()));
-        Ok((result, log))
+        Ok(result)
     }
 
     fn check_result(&self, result: &ToolResult) -> Result<()> {
@@ -204,7 +216,7 @@ fn result_text(result: &ToolResult) -> String {
     if result.is_error { format!("error: {text}") } else { text }
 }
 
-fn preview(changes: &ChangeSet, contents: &Contents, root: &Path) -> String {
+fn preview(changes: &ChangeSet, contents: &dryad_safety::plan::Contents, root: &Path) -> String {
     let text = |image: &Image| {
         let bytes = image.blob().and_then(|blob| contents.get(blob)).map(|bytes| bytes.to_vec());
         String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()

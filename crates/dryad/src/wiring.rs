@@ -33,9 +33,9 @@ use dryad_provider::registry::Providers;
 use dryad_safety::clock::Clock;
 use dryad_safety::gate::GrantedRoots;
 use dryad_safety::mask::Mask;
-use dryad_safety::oplog::MemoryLog;
 use dryad_safety::pipeline::Pipeline;
 use dryad_safety::registry::Registry;
+use dryad_safety::workspace::Workspace as Memory;
 use noted::Noted;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,8 +79,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) roots: &'a [PathBuf],
     /// Where long outputs go.
     pub(crate) place: &'a Place,
-    /// Where applied plans are recorded.
-    pub(crate) log: Arc<MemoryLog>,
+    /// Where changes are made and remembered.
+    pub(crate) memory: Arc<Memory>,
 }
 
 impl Workshop {
@@ -136,7 +136,8 @@ pub(crate) fn agent(line: &Line, bench: &Bench<'_>, sink: Arc<dyn EventSink>) ->
     let pipeline = Pipeline {
         registry: Arc::new(registry),
         gates: vec![Box::new(GrantedRoots::new(granted(bench)))],
-        log: bench.log.clone(),
+        workspace: bench.memory.clone(),
+        session_id: Some(bench.place.id().into()),
         clock,
         workdir: bench.workdir.to_owned(),
         surroundings: Surroundings { mask: line.mask.clone(), artifacts: bench.place.artifacts() },

@@ -15,12 +15,12 @@ use dryad_safety::arguments;
 use dryad_safety::artifact::Artifacts;
 use dryad_safety::clock::Clock;
 use dryad_safety::mask::Mask;
-use dryad_safety::oplog::MemoryLog;
 use dryad_safety::pipeline::{Pipeline, Surroundings};
 use dryad_safety::plan::Plan;
 use dryad_safety::registry::Registry;
 use dryad_safety::spec::{Capability, Metadata, ToolSpec};
 use dryad_safety::tool::{PlanContext, Tool, ToolError};
+use dryad_safety::workspace::Workspace;
 use serde_json::{Map, Value};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -54,7 +54,8 @@ impl Stage {
         let pipeline = Arc::new(Pipeline {
             registry,
             gates: Vec::new(),
-            log: Arc::new(MemoryLog::default()),
+            workspace: Arc::new(Workspace::with_id(root.path().join("home"), "story")),
+            session_id: None,
             clock: Clock::Fixed(Timestamp::default()),
             workdir: root.path().to_owned(),
             surroundings: Surroundings {

@@ -4,6 +4,7 @@
 //! contents were made durable first; if that is not possible any more, because somebody has written to
 //! a path meanwhile, everything that was done is taken back.
 
+use super::stage::Staging;
 use super::swap::{State, state, swap, swap_back};
 use super::unit::{Unit, units};
 use super::{Applier, ApplyError, check};
@@ -32,13 +33,17 @@ pub enum Direction {
     Reversed(String),
 }
 
+/// The operation log, as recovery needs it.
+pub trait Records {
+    /// Whether the log has this record already.
+    fn has(&self, record: &str) -> io::Result<bool>;
+    /// Adds the record of a change that has been finished.
+    fn add(&self, record: &str, changes: &ChangeSet) -> io::Result<()>;
+}
+
 impl Applier {
-    /// Finishes or reverses an interrupted change, if there is one. `commit` gets the record of a
-    /// finished one, and must be able to tell that it has it already.
-    pub fn recover(
-        &self,
-        commit: &mut dyn FnMut(&str, &ChangeSet) -> io::Result<()>,
-    ) -> Result<Option<Recovered>, ApplyError> {
+    /// Finishes or reverses an interrupted change, if there is one.
+    pub fn recover(&self, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {
         let journal = super::io_error("read the journal", &FilePath::new(self.journal.path()));
         let Some(found) = self.journal.find().map_err(journal)? else {
             self.journal.clear().ok();
@@ -51,10 +56,15 @@ impl Applier {
         }
         let direction = match &found.ready {
             None => {
-                self.take_back(&found.intent, &units, &[])?;
+                self.take_back(&found.intent, &units, &[], Staging::Unfinished)?;
                 Direction::Reversed("it had not begun".to_owned())
             }
-            Some(inodes) => self.go_on(&found, &units, inodes, commit)?,
+            // Recorded means done: what is left is to put the before-images away.
+            Some(_) if records.has(&found.intent.meta.record).map_err(self.unrecorded())? => {
+                self.settle(&units);
+                Direction::Finished
+            }
+            Some(inodes) => self.go_on(&found, &units, inodes, records)?,
         };
         let Intent { meta, changes, .. } = found.intent;
         Ok(Some(Recovered { direction, changes, record: meta.record }))
@@ -65,7 +75,7 @@ impl Applier {
         found: &Found,
         units: &[Unit],
         inodes: &[u64],
-        commit: &mut dyn FnMut(&str, &ChangeSet) -> io::Result<()>,
+        records: &dyn Records,
     ) -> Result<Direction, ApplyError> {
         let finished = units.iter().zip(inodes).try_for_each(|(unit, inode)| match state(unit, *inode) {
             State::After => Ok(()),
@@ -75,21 +85,31 @@ impl Applier {
         });
         match finished.and_then(|()| check::proven(units)) {
             Ok(()) => {
-                commit(&found.intent.meta.record, &found.intent.changes)
-                    .map_err(super::io_error("record", &FilePath::new(self.journal.path())))?;
+                let Intent { meta, changes, .. } = &found.intent;
+                records.add(&meta.record, changes).map_err(self.unrecorded())?;
                 self.settle(units);
                 Ok(Direction::Finished)
             }
             Err(reason) => {
-                self.take_back(&found.intent, units, inodes)?;
+                self.take_back(&found.intent, units, inodes, Staging::Complete)?;
                 Ok(Direction::Reversed(reason.to_string()))
             }
         }
     }
 
+    fn unrecorded(&self) -> impl FnOnce(io::Error) -> ApplyError + use<> {
+        super::io_error("record the change in", &FilePath::new(self.journal.path()))
+    }
+
     /// Takes everything back, or says what is stuck and leaves the journal for another try.
-    fn take_back(&self, intent: &Intent, units: &[Unit], inodes: &[u64]) -> Result<(), ApplyError> {
-        match self.reverse(intent, units, inodes) {
+    fn take_back(
+        &self,
+        intent: &Intent,
+        units: &[Unit],
+        inodes: &[u64],
+        staging: Staging,
+    ) -> Result<(), ApplyError> {
+        match self.reverse(intent, units, inodes, staging) {
             stuck if stuck.is_empty() => Ok(()),
             paths => {
                 let failure = ApplyError::Stale { paths: paths.clone() };

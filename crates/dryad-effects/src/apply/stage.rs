@@ -13,6 +13,15 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+/// How far staging has come.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Staging {
+    /// Slots may hold pieces; nothing has been moved.
+    Unfinished,
+    /// Slots hold what was promised, or what stood in its place: what is something else is somebody's.
+    Complete,
+}
+
 /// Names and lengths of the contents in memory that these units bring.
 pub(super) fn needed(units: &[Unit], contents: &Contents) -> Vec<(BlobId, usize)> {
     let brought = units.iter().filter(|unit| unit.brings()).flat_map(|unit| &unit.changes);
@@ -107,18 +116,22 @@ pub(super) fn inode(unit: &Unit) -> u64 {
 /// Moves the before-images in a unit's slot into the vault. Can be repeated.
 pub(super) fn absorb(unit: &Unit, vault: &Vault) -> Result<(), ApplyError> {
     match unit.step {
-        Step::Replace | Step::Remove => clear(unit, |change| &change.before, &mut |blob, place| {
+        Step::Replace | Step::Remove => clear(unit, Staging::Complete, |change| &change.before, &mut |blob, place| {
             if vault.is_beside(unit.path()) { absorb_file(vault, blob, place) } else { disk::remove_file(place) }
         }),
         Step::Create | Step::Open | Step::Close => Ok(()),
     }
 }
 
-/// Removes what was staged in a unit's slot: contents that came from the vault go back to it. What is
-/// there and is not what was staged stays.
-pub(super) fn unstage(unit: &Unit, contents: &Contents, vault: &Vault) -> Result<(), ApplyError> {
+/// Removes what was staged in a unit's slot: contents that came from the vault go back to it.
+pub(super) fn unstage(
+    unit: &Unit,
+    contents: &Contents,
+    vault: &Vault,
+    staging: Staging,
+) -> Result<(), ApplyError> {
     match unit.step {
-        Step::Create | Step::Replace => clear(unit, |change| &change.after, &mut |blob, place| {
+        Step::Create | Step::Replace => clear(unit, staging, |change| &change.after, &mut |blob, place| {
             if contents.get(blob).is_some() { disk::remove_file(place) } else { absorb_file(vault, blob, place) }
         }),
         Step::Remove | Step::Open | Step::Close => Ok(()),
@@ -128,6 +141,7 @@ pub(super) fn unstage(unit: &Unit, contents: &Contents, vault: &Vault) -> Result
 /// Empties a slot that holds one side of a unit, the deepest entries first.
 fn clear(
     unit: &Unit,
+    staging: Staging,
     side: impl Fn(&Change) -> &Image,
     keep: &mut dyn FnMut(BlobId, &Path) -> io::Result<()>,
 ) -> Result<(), ApplyError> {
@@ -147,6 +161,8 @@ fn clear(
             }
             (Image::Symlink { .. }, Image::Symlink { .. }) => disk::remove_file(&place),
             (Image::Directory { .. }, Image::Directory { .. }) => disk::remove_directory(&place),
+            // A piece of a file, made by whoever was staging.
+            (Image::File(_), Image::File(_)) if staging == Staging::Unfinished => disk::remove_file(&place),
             _ => Err(io::Error::other("something else lies there")),
         };
         cleared.map_err(io_error("clear what lay beside", &change.path))?;

@@ -69,9 +69,9 @@ pub(super) fn state(unit: &Unit, inode: u64) -> State {
             (None, _) => State::Else,
         },
         Step::Remove => match (there, beside) {
-            (None, Some(_)) => State::After,
+            (None, _) => State::After,
             (Some(_), None) => State::Before,
-            _ => State::Else,
+            (Some(_), Some(_)) => State::Else,
         },
         Step::Open | Step::Close => State::After,
     }

@@ -3,9 +3,10 @@
 //! They are values, so that tests can have a file system that refuses them: another device, no
 //! more links, no clones.
 
-use rustix::fs::{CWD, RenameFlags, ioctl_ficlone, renameat_with};
+use crate::disk;
+use rustix::fs::ioctl_ficlone;
 use rustix::io::Errno;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -23,7 +24,7 @@ pub(super) struct Calls {
 impl Calls {
     /// Those of the system.
     pub(super) fn system() -> Self {
-        Self { rename_new, link: |from, to| fs::hard_link(from, to), reflink }
+        Self { rename_new: disk::rename_new, link: disk::link, reflink }
     }
 }
 
@@ -31,18 +32,6 @@ impl Calls {
 /// else's, or no hard links at all.
 pub(super) fn refuses_links(error: &io::Error) -> bool {
     [Errno::MLINK, Errno::PERM, Errno::OPNOTSUPP, Errno::NOSYS].contains(&errno_of(error))
-}
-
-fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Ok(()) => Ok(()),
-        // Some file systems cannot promise not to replace; a link never does.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            fs::hard_link(from, to)?;
-            fs::remove_file(from).inspect_err(|_| super::remove_quietly(to))
-        }
-        Err(errno) => Err(errno.into()),
-    }
 }
 
 fn reflink(from: &File, to: &File) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! How much is kept, and making room: what nothing keeps goes, oldest first, until the rest fits.
 
+use crate::disk;
 use super::error::{VaultError, io_error};
 use super::layout::writer_of;
 use super::shelf::{Moment, StoredFile};
@@ -138,7 +139,7 @@ fn is_abandoned(path: &Path) -> bool {
 }
 
 fn remove_if_there(path: &Path) -> Result<(), VaultError> {
-    match fs::remove_file(path) {
+    match disk::remove_file(path) {
         Err(error) if !is_gone(&error) => Err(io_error("unlink", path)(error)),
         Ok(()) | Err(_) => Ok(()),
     }

@@ -1,5 +1,6 @@
 //! How contents come in: files moved from their slots, bytes written, files copied.
 
+use crate::disk;
 use super::blob::open;
 use super::calls::refuses_links;
 use super::error::{VaultError, io_error};
@@ -9,9 +10,9 @@ use super::{Vault, is_gone, remove_quietly};
 use crate::fingerprint::blob_id;
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// How often a file tries to become a link of one that is kept already, before it is kept beside it.
@@ -57,7 +58,7 @@ impl Vault {
         let former = make_readable(slot, &metadata)?;
         self.absorb_readable(slot, id, metadata.nlink()).inspect_err(|_| {
             if let Some(mode) = former {
-                fs::set_permissions(slot, Permissions::from_mode(mode)).ok();
+                disk::set_mode(slot, mode).ok();
             }
         })
     }
@@ -69,7 +70,7 @@ impl Vault {
             return Ok(id);
         }
         let (temporary, mut file) = self.new_file()?;
-        file.write_all(bytes).map_err(io_error("write", temporary.path()))?;
+        disk::write(&mut file, bytes).map_err(io_error("write", temporary.path()))?;
         self.place_temporary(temporary, id)?;
         Ok(id)
     }
@@ -135,7 +136,7 @@ impl Vault {
     /// Takes in a file that cannot be moved.
     fn absorb_copy(&self, slot: &Path, id: BlobId) -> Result<(), VaultError> {
         self.put_file_checked(slot, id)?;
-        let removed = self.settle(id).and_then(|()| fs::remove_file(slot).map_err(io_error("unlink", slot)));
+        let removed = self.settle(id).and_then(|()| disk::remove_file(slot).map_err(io_error("unlink", slot)));
         removed.inspect_err(|_| {
             self.forget(id).ok();
         })
@@ -185,7 +186,7 @@ impl Vault {
                 Ok((fresh, ())) => fresh,
                 Err(_) => self.copy_in(file, id)?,
             };
-            fs::rename(fresh.path(), &name).map_err(io_error("replace the damaged", &name))?;
+            disk::rename_over(fresh.path(), &name).map_err(io_error("replace the damaged", &name))?;
             fresh.placed();
         }
         self.place_beside(file, id)
@@ -252,18 +253,18 @@ impl Vault {
 
 /// Makes a file and the name it has safe from a power cut.
 pub(super) fn sync_named(file: &File, path: &Path) -> io::Result<()> {
-    file.sync_all()?;
+    disk::sync(file)?;
     path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
 }
 
 /// Makes a new file that its owner alone can read.
 pub(super) fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+    disk::create(path)
 }
 
 /// Unlinks a file whose content has got the name `name`, which is taken back if that fails.
 fn unlink_for(file: &Path, name: &Path) -> Result<(), VaultError> {
-    fs::remove_file(file).map_err(|error| {
+    disk::remove_file(file).map_err(|error| {
         remove_quietly(name);
         io_error("unlink", file)(error)
     })
@@ -280,7 +281,7 @@ fn make_readable(path: &Path, metadata: &Metadata) -> Result<Option<u32>, VaultE
     if mode & OWNER_READS != 0 {
         return Ok(None);
     }
-    match fs::set_permissions(path, Permissions::from_mode(mode | OWNER_READS)) {
+    match disk::set_mode(path, mode | OWNER_READS) {
         Ok(()) => Ok(Some(mode)),
         // The file of somebody else that can be read all the same may come in as it is.
         Err(_) if open(path).is_ok() => Ok(None),

@@ -1,5 +1,6 @@
 //! How contents go out: moved by whoever holds the last reference, otherwise copied; or forgotten.
 
+use crate::disk;
 use super::blob::Blob;
 use super::enter::{create, sync_named};
 use super::error::{VaultError, io_error};
@@ -70,7 +71,7 @@ impl Vault {
         let mut number = links.saturating_sub(1);
         self.retry(id, || {
             let name = self.layout.path(id, number);
-            match fs::remove_file(&name) {
+            match disk::remove_file(&name) {
                 Ok(()) => return Ok(Some(())),
                 Err(error) if is_gone(&error) => {}
                 Err(error) => return Err(io_error("unlink", &name)(error)),

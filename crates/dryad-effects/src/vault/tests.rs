@@ -13,7 +13,7 @@ mod races;
 use super::calls::Calls;
 use super::*;
 use crate::fingerprint::blob_id;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use tempfile::TempDir;
 
 /// A vault and a directory of files beside it.

@@ -3,19 +3,20 @@
 use dryad_effects::process::Surroundings;
 use dryad_protocol::call::{Call, ToolResult};
 use dryad_protocol::command::CommandSpec;
+use dryad_protocol::operation::Operation;
 use dryad_protocol::path::FilePath;
 use dryad_safety::arguments;
 use dryad_safety::artifact::Artifacts;
 use dryad_safety::clock::Clock;
 use dryad_safety::gate::GrantedRoots;
 use dryad_safety::mask::Mask;
-use dryad_safety::oplog::MemoryLog;
 use dryad_safety::pipeline::Pipeline;
 use dryad_safety::plan::{FilesEffect, Plan};
 use dryad_safety::registry::Registry;
 use dryad_safety::snapshot::{ChangeBuilder, Snapshot};
 use dryad_safety::spec::{Capability, Metadata, ToolSpec};
 use dryad_safety::tool::{PlanContext, Tool, ToolError};
+use dryad_safety::workspace::Workspace;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -79,17 +80,37 @@ pub(crate) fn sh_tool() -> Arc<dyn Tool> {
     })
 }
 
+/// What a pipeline has recorded.
+pub(crate) struct Log {
+    workspace: Arc<Workspace>,
+    _home: tempfile::TempDir,
+}
+
+impl Log {
+    /// Everything recorded, oldest first.
+    pub(crate) fn operations(&self) -> Vec<Operation> {
+        let log = self.workspace.log().unwrap();
+        let mut operations: Vec<_> =
+            log.newest_first().map(|entry| log.operation(&entry.unwrap()).unwrap()).collect();
+        operations.reverse();
+        operations
+    }
+}
+
 /// A pipeline over these tools, and its log.
-pub(crate) fn pipeline(root: &Path, tools: Vec<Arc<dyn Tool>>) -> (Pipeline, Arc<MemoryLog>) {
+pub(crate) fn pipeline(root: &Path, tools: Vec<Arc<dyn Tool>>) -> (Pipeline, Log) {
     let registry = Arc::new(Registry::default());
     for tool in tools {
         registry.register(tool).unwrap();
     }
-    let log = Arc::new(MemoryLog::default());
+    let home = tempfile::tempdir().unwrap();
+    let workspace = Arc::new(Workspace::with_id(home.path(), "test"));
+    let log = Log { workspace: workspace.clone(), _home: home };
     let pipeline = Pipeline {
         registry,
         gates: vec![Box::new(GrantedRoots::new([root.to_owned()]))],
-        log: log.clone(),
+        workspace,
+        session_id: None,
         clock: Clock::default(),
         workdir: root.to_owned(),
         surroundings: Surroundings {
@@ -101,7 +122,7 @@ pub(crate) fn pipeline(root: &Path, tools: Vec<Arc<dyn Tool>>) -> (Pipeline, Arc
 }
 
 pub(crate) fn call(id: &str, name: &str, arguments: Value) -> Call {
-    Call { id: id.into(), name: name.to_owned(), arguments: Ok(arguments.as_object().cloned().unwrap()) }
+    Call { id: id.into(), name: name.to_owned(), arguments: Ok(arguments.as_object().cloned().unwrap()), message_id: None }
 }
 
 pub(crate) fn plain_call(id: &str, name: &str) -> Call {

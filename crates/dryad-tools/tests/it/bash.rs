@@ -5,10 +5,10 @@ use dryad_protocol::call::{Call, ToolResult};
 use dryad_safety::artifact::Artifacts;
 use dryad_safety::clock::Clock;
 use dryad_safety::mask::Mask;
-use dryad_safety::oplog::MemoryLog;
 use dryad_safety::pipeline::{Pipeline, Surroundings};
 use dryad_safety::progress::Progress;
 use dryad_safety::registry::Registry;
+use dryad_safety::workspace::Workspace;
 use dryad_tools::bash::{BashSettings, BashTool};
 use serde_json::{Value, json};
 use std::fs;
@@ -21,7 +21,8 @@ fn pipeline(directory: &Directory) -> Pipeline {
     Pipeline {
         registry: Arc::new(registry),
         gates: Vec::new(),
-        log: Arc::new(MemoryLog::default()),
+        workspace: Arc::new(Workspace::with_id(directory.path().join("home"), "test")),
+        session_id: None,
         clock: Clock::default(),
         workdir: directory.path().to_owned(),
         surroundings: Surroundings {
@@ -32,7 +33,7 @@ fn pipeline(directory: &Directory) -> Pipeline {
 }
 
 fn call(arguments: Value) -> Call {
-    Call { id: "1".into(), name: "bash".to_owned(), arguments: Ok(arguments.as_object().cloned().unwrap()) }
+    Call { id: "1".into(), name: "bash".to_owned(), arguments: Ok(arguments.as_object().cloned().unwrap()), message_id: None }
 }
 
 async fn run(directory: &Directory, arguments: Value) -> ToolResult {

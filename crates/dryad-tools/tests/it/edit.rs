@@ -1,5 +1,7 @@
 //! What `edit` promises for every text: only the quoted span changes.
 
+use dryad_protocol::operation::{OperationHead, Outcome};
+use dryad_safety::workspace::Workspace;
 use crate::support::Directory;
 use dryad_safety::plan::FilesEffect;
 use dryad_tools::edit::{EditSettings, EditTool};
@@ -107,14 +109,30 @@ fn a_fifo_is_refused() {
     assert_eq!(error, "Cannot edit pipe: not a regular file");
 }
 
+fn head(id: &str) -> OperationHead {
+    OperationHead {
+        id: id.into(),
+        timestamp: Default::default(),
+        session_id: None,
+        message_id: None,
+        call_id: None,
+        tool_name: "edit".to_owned(),
+        label: "edit".to_owned(),
+        permission: "test".to_owned(),
+        outcome: Outcome::Applied,
+        undoes: Vec::new(),
+    }
+}
+
 #[test]
 fn of_two_edits_planned_at_once_the_second_is_refused() {
     let directory = Directory::new();
     let path = directory.put("a", "one two\n");
     let first = directory.change(&tool(), json!({"path": "a", "old_string": "one", "new_string": "1"}));
     let second = directory.change(&tool(), json!({"path": "a", "old_string": "two", "new_string": "2"}));
-    dryad_safety::undo::redo(&first.changes, &first.contents).unwrap();
-    let error = dryad_safety::undo::redo(&second.changes, &second.contents).unwrap_err().to_string();
+    let memory = Workspace::with_id(directory.path().join("home"), "test");
+    memory.apply(&head("1"), &first.changes, &first.contents).unwrap();
+    let error = memory.apply(&head("2"), &second.changes, &second.contents).unwrap_err().to_string();
     assert!(error.ends_with("changed since the change was planned"), "{error}");
     assert_eq!(std::fs::read_to_string(path).unwrap(), "1 two\n");
 }

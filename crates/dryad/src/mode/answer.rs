@@ -20,6 +20,7 @@ use dryad_agent::event_sink::EventSink;
 use dryad_protocol::event::Event;
 use dryad_protocol::message::{AssistantMessage, StopReason};
 use dryad_safety::clock::Clock;
+use dryad_safety::workspace::Workspace as Memory;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ async fn answer(options: &RunOptions, stops: &Stops) -> Result<Exit, Failure> {
         tools: &options.tools,
         roots: &options.roots,
         place: &place,
-        log: Arc::default(),
+        memory: Arc::new(Memory::around(workshop.home.root(), &options.workdir)),
     };
     show(options.output, &line, &bench, prompt, stops).await.map_err(|failure| failure.masked(&line.mask))
 }

@@ -24,7 +24,7 @@ use dryad_provider::models_file::ModelsFile;
 use dryad_provider::registry::{DEMO, Providers};
 use dryad_provider::scripted::{self, Script};
 use dryad_safety::clock::Clock;
-use dryad_safety::oplog::MemoryLog;
+use dryad_safety::workspace::{Workspace as Memory, WorkspaceError};
 use project::Project;
 use std::fmt::Write as _;
 use std::io;
@@ -61,7 +61,7 @@ async fn play(project: &Project, stops: &Stops) -> Result<Vec<Operation>, Failur
     let home = Home::at(project.root().join(".home"));
     let line = line(project).await?;
     let place = Place::new(&home, project.root(), Keep::Nothing)?;
-    let log = Arc::new(MemoryLog::default());
+    let memory = Arc::new(Memory::around(home.root(), project.root()));
     let bench = Bench {
         workdir: project.root(),
         home: &home,
@@ -70,7 +70,7 @@ async fn play(project: &Project, stops: &Stops) -> Result<Vec<Operation>, Failur
         tools: &ToolSelection::Usual,
         roots: &[],
         place: &place,
-        log: log.clone(),
+        memory: memory.clone(),
     };
     let streams = Streams { text: Box::new(io::stdout()), activity: Box::new(io::stdout()), style };
     let screen = Arc::new(Screen::new(streams, Detail::Results, line.mask.clone(), stops.cancel.clone()));
@@ -79,12 +79,26 @@ async fn play(project: &Project, stops: &Stops) -> Result<Vec<Operation>, Failur
     let end = agent.prompt(prompt.into_message(Clock::System.now()), &stops.cancel).await;
     screen.finish().or_else(|error| output::unless_closed(&error))?;
     match end {
-        RunEnd::Completed if project.is_mended()? => Ok(log.operations()),
+        RunEnd::Completed if project.is_mended()? => operations(&memory),
         RunEnd::Completed => Err(Failure::failed("the demo ended, but the file it was to mend is not mended")),
         RunEnd::Failed(message) => Err(Failure::failed(format!("the demo did not go as scripted: {message}"))
             .hint("`dryad doctor` tells whether a shell was found.")),
         RunEnd::Cancelled => Err(Failure::cancelled()),
     }
+}
+
+/// Everything that was applied, oldest first.
+fn operations(memory: &Memory) -> Result<Vec<Operation>, Failure> {
+    let read = || -> Result<Vec<Operation>, WorkspaceError> {
+        let log = memory.log()?;
+        let mut operations = Vec::new();
+        for entry in log.newest_first() {
+            operations.push(log.operation(&entry?)?);
+        }
+        operations.reverse();
+        Ok(operations)
+    };
+    read().map_err(|error| Failure::failed(error.to_string()))
 }
 
 async fn line(project: &Project) -> Result<Line, Failure> {
@@ -117,10 +131,10 @@ fn closing(operations: &[Operation], kept: Option<&Path>) -> String {
             OperationEffect::Files { changes } => {
                 let names = changes.iter().filter_map(|change| change.path.as_path().file_name());
                 let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
-                writeln!(text, "  {} changed {}", operation.tool_name, names.join(", ")).ok();
+                writeln!(text, "  {} changed {}", operation.head.tool_name, names.join(", ")).ok();
             }
             OperationEffect::Command { command } => {
-                writeln!(text, "  {} ran `{}`", operation.tool_name, command.command).ok();
+                writeln!(text, "  {} ran `{}`", operation.head.tool_name, command.command).ok();
             }
         }
     }

@@ -1,0 +1,260 @@
+//! A child applies a change and is killed before each of its steps in turn; another child recovers, and is
+//! killed at each of its steps as well; at last the parent recovers and looks.
+//!
+//! The steps are counted by the program itself (`DRYAD_FAULT=count:…`), so none can be forgotten.
+
+use dryad_effects::apply::{Applier, Records, Request};
+use dryad_effects::contents::Contents;
+use dryad_effects::fingerprint::image_at;
+use dryad_effects::record_file::RecordFile;
+use dryad_effects::vault::Vault;
+use dryad_protocol::change_set::{Change, ChangeSet};
+use dryad_protocol::image::{BlobId, FileImage, Image};
+use dryad_protocol::path::FilePath;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What the tree holds: path → image without times.
+type Tree = BTreeMap<PathBuf, (Option<BlobId>, u32, Option<PathBuf>)>;
+
+/// A workspace in a directory: its tree, journal, vault and log.
+struct Place {
+    root: PathBuf,
+}
+
+impl Place {
+    fn applier(&self) -> Applier {
+        Applier::new(self.root.join("journal"), Vault::open(self.root.join("vault")).unwrap())
+    }
+
+    fn log(&self) -> RecordFile {
+        RecordFile::new(self.root.join("log"))
+    }
+
+    fn records(&self) -> Vec<String> {
+        let log = self.log();
+        let text = String::from_utf8(log.read(0, log.len().unwrap()).unwrap()).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn record(&self, record: &str) -> std::io::Result<()> {
+        self.log().append(format!("{record}\n").as_bytes())
+    }
+
+    fn apply(&self, changes: &ChangeSet, contents: &Contents, record: &str) {
+        let request = Request { changes, contents, record };
+        self.applier().apply(&request, &mut |_| self.record(record)).unwrap();
+    }
+
+    fn recover(&self) {
+        self.applier().recover(self).unwrap();
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.root.join("tree").join(name)
+    }
+
+    fn tree(&self) -> Tree {
+        let mut found = Tree::new();
+        let mut todo = vec![self.root.join("tree")];
+        while let Some(directory) = todo.pop() {
+            for entry in fs::read_dir(&directory).unwrap() {
+                let path = entry.unwrap().path();
+                let facts = match image_at(&path).unwrap() {
+                    Image::File(file) => (Some(file.blob), file.mode, None),
+                    Image::Symlink { target } => (None, 0, Some(target.as_path().to_owned())),
+                    Image::Directory { mode } => {
+                        todo.push(path.clone());
+                        (None, mode, None)
+                    }
+                    Image::Absent => continue,
+                };
+                found.insert(path.strip_prefix(&self.root).unwrap().to_owned(), facts);
+            }
+        }
+        found
+    }
+
+    /// A tree with one of everything.
+    fn lay_out(&self) {
+        fs::create_dir_all(self.at("dir/deep")).unwrap();
+        fs::write(self.at("modified"), "before").unwrap();
+        fs::write(self.at("deleted"), "deleted").unwrap();
+        fs::write(self.at("becomes-a-directory"), "file").unwrap();
+        fs::write(self.at("dir/inside"), "inside").unwrap();
+        fs::write(self.at("dir/deep/inside"), "deep").unwrap();
+        fs::write(self.at("bits"), "bits").unwrap();
+        std::os::unix::fs::symlink("modified", self.at("link")).unwrap();
+    }
+
+    /// A change with every kind of step.
+    fn change(&self) -> (ChangeSet, Contents) {
+        let mut contents = Contents::default();
+        let mut file = |text: &str, mode: u32| {
+            let blob = contents.insert(text.as_bytes().to_vec());
+            Image::File(FileImage { blob, size: text.len() as u64, mode, modified: None })
+        };
+        let directory = Image::Directory { mode: 0o755 };
+        let wanted = [
+            ("modified", file("after", 0o644)),
+            ("deleted", Image::Absent),
+            ("becomes-a-directory", directory.clone()),
+            ("becomes-a-directory/file", file("in it", 0o600)),
+            ("dir", file("now a file", 0o644)),
+            ("dir/inside", Image::Absent),
+            ("dir/deep", Image::Absent),
+            ("dir/deep/inside", Image::Absent),
+            ("bits", file("bits", 0o600)),
+            ("link", Image::Symlink { target: FilePath::new("elsewhere") }),
+            ("new", directory),
+            ("new/file", file("new", 0o644)),
+        ];
+        let change = |(name, after): (&str, Image)| {
+            let path = self.at(name);
+            Change { before: image_at(&path).unwrap(), path: FilePath::new(path), after }
+        };
+        (ChangeSet::new(wanted.map(change)), contents)
+    }
+}
+
+impl Records for Place {
+    fn has(&self, record: &str) -> std::io::Result<bool> {
+        Ok(self.records().iter().any(|known| known == record))
+    }
+
+    fn add(&self, record: &str, _: &ChangeSet) -> std::io::Result<()> {
+        self.record(record)
+    }
+}
+
+/// Does one thing in a process of its own: not a test by itself, but what the tests start.
+#[test]
+fn child() {
+    let Ok(task) = std::env::var("DRYAD_TEST_TASK") else { return };
+    let place = Place { root: std::env::var("DRYAD_TEST_ROOT").unwrap().into() };
+    match task.as_str() {
+        "apply" => {
+            let (changes, contents) = place.change();
+            place.apply(&changes, &contents, "applied");
+        }
+        "undo" => {
+            let bytes = fs::read(place.root.join("changes")).unwrap();
+            let changes = dryad_effects::change_codec::decode(&bytes).unwrap();
+            place.apply(&changes.inverse(), &Contents::default(), "undone");
+        }
+        _ => place.recover(),
+    }
+}
+
+fn run_child(root: &Path, task: &str, fault: &str) -> bool {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "crash::child", "--nocapture"])
+        .env("DRYAD_TEST_TASK", task)
+        .env("DRYAD_TEST_ROOT", root)
+        .env("DRYAD_FAULT", fault)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap()
+        .success()
+}
+
+/// How many steps a task takes at a place.
+fn steps(root: &Path, task: &str) -> u64 {
+    let count = root.join("count");
+    assert!(run_child(root, task, &format!("count:{}", count.display())));
+    fs::read_to_string(count).unwrap().parse().unwrap()
+}
+
+/// A fresh place: laid out, and with the change applied when it is the undo that is tested.
+fn fresh(parent: &Path, task: &str) -> Place {
+    let root = tempfile::tempdir_in(parent).unwrap().keep();
+    let place = Place { root };
+    place.lay_out();
+    if task == "undo" {
+        let (changes, contents) = place.change();
+        place.apply(&changes, &contents, "applied");
+        fs::write(place.root.join("changes"), dryad_effects::change_codec::encode(&changes)).unwrap();
+    }
+    place
+}
+
+/// Kills `task` before each of its steps; what is left must be all of before or all of after.
+fn survives_every_step(task: &str, record: &str) {
+    let parent = tempfile::tempdir().unwrap();
+    let parent = parent.path().canonicalize().unwrap();
+    let reference = fresh(&parent, task);
+    let before = reference.tree();
+    let total = steps(&reference.root, task);
+    let after = reference.tree();
+    assert!(total > 20 && before != after, "{total} steps");
+    let (mut reversed, mut finished) = (0, 0);
+    for step in 1..=total {
+        let place = fresh(&parent, task);
+        assert!(!run_child(&place.root, task, &format!("kill:{step}")), "step {step} was not reached");
+        // The recovery is killed as well, a little later each time.
+        run_child(&place.root, "recover", &format!("kill:{}", step % 7 + 1));
+        place.recover();
+        let is_recorded = place.records().iter().filter(|known| *known == record).count();
+        let tree = place.tree();
+        match is_recorded {
+            0 => assert_eq!(tree, before, "killed before step {step}: between before and after"),
+            1 => assert_eq!(tree, after, "killed before step {step}: between before and after"),
+            more => assert_eq!(more, 1, "recorded more than once"),
+        }
+        if is_recorded == 0 { reversed += 1 } else { finished += 1 }
+        assert!(!place.root.join("journal").exists(), "the journal is gone");
+    }
+    assert!(reversed > 0 && finished > 0, "{reversed} reversed, {finished} finished");
+}
+
+#[test]
+fn an_apply_killed_at_any_step_leaves_before_or_after() {
+    survives_every_step("apply", "applied");
+}
+
+#[test]
+fn an_undo_killed_at_any_step_leaves_before_or_after() {
+    survives_every_step("undo", "undone");
+}
+
+/// Lets each step in turn fail as a full or broken disk would.
+fn fails_cleanly_at_every_step(task: &str, kind: &str) {
+    let parent = tempfile::tempdir().unwrap();
+    let parent = parent.path().canonicalize().unwrap();
+    let reference = fresh(&parent, task);
+    let before = reference.tree();
+    let total = steps(&reference.root, task);
+    let after = reference.tree();
+    for step in 1..=total {
+        let place = fresh(&parent, task);
+        let succeeded = run_child(&place.root, task, &format!("{kind}:{step}"));
+        if succeeded {
+            place.recover();
+        }
+        let tree = place.tree();
+        if succeeded {
+            assert_eq!(tree, after, "{kind} at step {step} was survived, yet something is missing");
+        } else if !place.root.join("journal").exists() {
+            assert_eq!(tree, before, "{kind} at step {step} was reported, yet something was changed");
+        } else {
+            place.recover();
+            let tree = place.tree();
+            assert!(tree == before || tree == after, "{kind} at step {step}: between before and after");
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_at_any_step_changes_all_or_nothing() {
+    fails_cleanly_at_every_step("apply", "enospc");
+    fails_cleanly_at_every_step("undo", "enospc");
+}
+
+#[test]
+fn a_broken_disk_at_any_step_changes_all_or_nothing() {
+    fails_cleanly_at_every_step("apply", "eio");
+    fails_cleanly_at_every_step("undo", "eio");
+}

@@ -1,0 +1,182 @@
+//! Decides, path by path, what taking a change back comes to.
+//!
+//! The rule above all others: what the user has written since is never overwritten. A file that changed
+//! is merged if that can be done without guessing; otherwise it stays, and ours is put beside it.
+
+use super::UndoError;
+use crate::merge::{Merge, merge};
+use dryad_effects::contents::Contents;
+use dryad_effects::fingerprint::image_at;
+use dryad_effects::vault::Vault;
+use dryad_protocol::change_set::{Change, ChangeSet};
+use dryad_protocol::id::OperationId;
+use dryad_protocol::image::{BlobId, FileImage, Image};
+use dryad_protocol::path::FilePath;
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What was done about one path, or would be.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PathReport {
+    /// Which path.
+    pub path: FilePath,
+    /// What was done.
+    pub verdict: Verdict,
+}
+
+/// What was done about a path.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Verdict {
+    /// It is as it was before.
+    Restored,
+    /// It was so already.
+    AlreadySo,
+    /// It has both: what stood there before, and what the user has written since.
+    Merged,
+    /// The user's is kept; ours lies beside it, if there is any.
+    Conflict {
+        /// Where ours lies.
+        ours_at: Option<FilePath>,
+    },
+    /// Nothing could be done, for this reason.
+    Cannot(String),
+}
+
+impl Verdict {
+    /// Whether the operation's change is gone from this path.
+    pub fn is_complete(&self) -> bool {
+        match self {
+            Self::Restored | Self::AlreadySo | Self::Merged => true,
+            Self::Conflict { .. } | Self::Cannot(_) => false,
+        }
+    }
+}
+
+/// The change that takes another one back, with a word on every path.
+pub(super) struct UndoPlan {
+    pub(super) changes: ChangeSet,
+    pub(super) contents: Contents,
+    pub(super) paths: Vec<PathReport>,
+}
+
+/// Works out how to take `changes` back.
+pub(super) fn plan(vault: &Vault, changes: &ChangeSet, id: &OperationId) -> Result<UndoPlan, UndoError> {
+    let mut planner = Planner { vault, id, contents: Contents::default(), planned: Vec::new(), paths: Vec::new() };
+    let mut sorted: Vec<&Change> = changes.iter().collect();
+    sorted.sort_by(|a, b| b.path.cmp(&a.path));
+    // The deepest first: whether a directory can go depends on what is left in it.
+    for change in sorted {
+        let verdict = planner.judge(change)?;
+        planner.paths.push(PathReport { path: change.path.clone(), verdict });
+    }
+    planner.paths.reverse();
+    Ok(UndoPlan { changes: ChangeSet::new(planner.planned), contents: planner.contents, paths: planner.paths })
+}
+
+struct Planner<'a> {
+    vault: &'a Vault,
+    id: &'a OperationId,
+    contents: Contents,
+    planned: Vec<Change>,
+    paths: Vec<PathReport>,
+}
+
+impl Planner<'_> {
+    fn judge(&mut self, change: &Change) -> Result<Verdict, UndoError> {
+        let path = change.path.as_path();
+        let now = image_at(path).map_err(|source| UndoError::Read { path: change.path.clone(), source })?;
+        let (wrote, want) = (&change.after, &change.before);
+        if now.same_content(want) {
+            return Ok(Verdict::AlreadySo);
+        }
+        if now.same_content(wrote) {
+            return Ok(self.restore(change, now));
+        }
+        match (&now, wrote, want) {
+            (Image::File(now_file), Image::File(wrote_file), Image::File(want_file)) => {
+                Ok(self.merge(change, &now, now_file, wrote_file, want_file))
+            }
+            _ => Ok(self.put_beside(change)),
+        }
+    }
+
+    /// The path is as dryad left it: it gets back what it had.
+    fn restore(&mut self, change: &Change, now: Image) -> Verdict {
+        if let Some(blob) = change.before.blob()
+            && now.blob() != Some(blob)
+            && !self.vault.contains(blob).unwrap_or(false)
+        {
+            return Verdict::Cannot("its former content is not in the vault any more".to_owned());
+        }
+        if matches!((&now, &change.before), (Image::Directory { .. }, Image::Absent)) && self.holds_others(change.path.as_path()) {
+            return Verdict::Conflict { ours_at: None };
+        }
+        self.planned.push(Change { path: change.path.clone(), before: now, after: change.before.clone() });
+        Verdict::Restored
+    }
+
+    /// Whether a directory holds something that this plan does not remove.
+    fn holds_others(&self, directory: &Path) -> bool {
+        let goes = |change: &&Change| matches!(change.after, Image::Absent);
+        let going: HashSet<&Path> = self.planned.iter().filter(goes).map(|change| change.path.as_path()).collect();
+        let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+        entries.map(|entry| entry.path()).any(|entry| !going.contains(entry.as_path()))
+    }
+
+    /// The user has changed the file since: both changes are kept if they do not touch each other.
+    fn merge(
+        &mut self,
+        change: &Change,
+        now: &Image,
+        now_file: &FileImage,
+        wrote: &FileImage,
+        want: &FileImage,
+    ) -> Verdict {
+        let theirs = fs::read(change.path.as_path()).ok();
+        let sides = (self.content(wrote.blob), self.content(want.blob), theirs);
+        let (Some(base), Some(ours), Some(theirs)) = sides else { return self.put_beside(change) };
+        match merge(&base, &ours, &theirs) {
+            Merge::Clean(merged) => {
+                let size = merged.len() as u64;
+                let blob = self.contents.insert(merged);
+                let after = Image::File(FileImage { blob, size, mode: now_file.mode, modified: None });
+                if !after.same_content(now) {
+                    self.planned.push(Change { path: change.path.clone(), before: now.clone(), after });
+                }
+                Verdict::Merged
+            }
+            Merge::Conflict { .. } | Merge::NotText => self.put_beside(change),
+        }
+    }
+
+    fn content(&self, blob: BlobId) -> Option<Vec<u8>> {
+        self.vault.read(blob).ok()
+    }
+
+    /// The user's stays where it is; a file that stood there before is put beside it.
+    fn put_beside(&mut self, change: &Change) -> Verdict {
+        let Image::File(want) = &change.before else { return Verdict::Conflict { ours_at: None } };
+        let Some(bytes) = self.content(want.blob) else {
+            return Verdict::Cannot("its former content is not in the vault any more".to_owned());
+        };
+        let place = FilePath::new(self.free_place(change.path.as_path()));
+        self.contents.insert(bytes);
+        self.planned.push(Change { path: place.clone(), before: Image::Absent, after: Image::File(want.clone()) });
+        Verdict::Conflict { ours_at: Some(place) }
+    }
+
+    /// `<file>.before-<operation>`, or the next free name.
+    fn free_place(&self, path: &Path) -> PathBuf {
+        let short: String = self.id.as_str().chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect();
+        let name = |number: u32| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(format!(".before-{short}"));
+            if number > 0 {
+                name.push(format!(".{number}"));
+            }
+            PathBuf::from(name)
+        };
+        (0..).map(name).find(|place| place.symlink_metadata().is_err()).unwrap_or_else(|| name(0))
+    }
+}

@@ -1,0 +1,99 @@
+//! Which operations are meant.
+
+use super::{UndoError, require_effective};
+use crate::oplog::{Entry, FileLog, State};
+use dryad_protocol::operation::{Operation, OperationEffect, OperationHead};
+use dryad_protocol::path::FilePath;
+
+/// Which operations to take back.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Selection {
+    /// The newest ones that still count.
+    Last(usize),
+    /// These, by unique beginnings of their ids.
+    Ids(Vec<String>),
+    /// Those of one message.
+    Message(String),
+    /// Those of one conversation.
+    Session(String),
+    /// Those that touched a path.
+    Path(FilePath),
+}
+
+/// The selected operations, the newest first.
+pub(super) fn targets(log: &FileLog, selection: &Selection) -> Result<Vec<Operation>, UndoError> {
+    let found = match selection {
+        Selection::Last(count) => pick(log, *count, |head| head.undoes.is_empty())?,
+        Selection::Ids(prefixes) => return by_id(log, prefixes),
+        Selection::Message(id) => pick(log, usize::MAX, |head| {
+            head.undoes.is_empty() && head.message_id.as_deref().is_some_and(|message| message.starts_with(id.as_str()))
+        })?,
+        Selection::Session(id) => pick(log, usize::MAX, |head| {
+            head.undoes.is_empty() && head.session_id.as_ref().is_some_and(|session| session.as_str().starts_with(id.as_str()))
+        })?,
+        Selection::Path(path) => {
+            let mut found = pick(log, usize::MAX, |head| head.undoes.is_empty())?;
+            found.retain(|operation| touches(operation, path));
+            found
+        }
+    };
+    if found.is_empty() { Err(nothing("undo", selection)) } else { Ok(found) }
+}
+
+/// The newest undos that still count, the newest first.
+pub(super) fn undos(log: &FileLog, count: usize) -> Result<Vec<Operation>, UndoError> {
+    let found = pick(log, count, |head| head.tool_name == "undo")?;
+    let nothing = || UndoError::Nothing { what: "redo", why: "no operation is undone".to_owned() };
+    if found.is_empty() { Err(nothing()) } else { Ok(found) }
+}
+
+/// The newest operations that still count and are wanted.
+fn pick(log: &FileLog, count: usize, wanted: impl Fn(&OperationHead) -> bool) -> Result<Vec<Operation>, UndoError> {
+    let mut found = Vec::new();
+    for item in log.with_states() {
+        let (entry, state) = item?;
+        if found.len() == count {
+            break;
+        }
+        if state == State::Effective && wanted(&entry.head) {
+            found.push(log.operation(&entry)?);
+        }
+    }
+    Ok(found)
+}
+
+fn by_id(log: &FileLog, prefixes: &[String]) -> Result<Vec<Operation>, UndoError> {
+    let mut wanted = Vec::new();
+    for prefix in prefixes {
+        wanted.push(log.find(prefix)?);
+    }
+    let mut found: Vec<(Entry, State)> = Vec::new();
+    for item in log.with_states() {
+        let (entry, state) = item?;
+        if wanted.contains(&entry.head.id) {
+            found.push((entry, state));
+        }
+    }
+    for (entry, state) in &found {
+        require_effective(&entry.head, state)?;
+    }
+    found.iter().map(|(entry, _)| Ok(log.operation(entry)?)).collect()
+}
+
+fn touches(operation: &Operation, path: &FilePath) -> bool {
+    match &operation.effect {
+        OperationEffect::Files { changes } => changes.iter().any(|change| change.path.as_path().starts_with(path.as_path())),
+        OperationEffect::Command { .. } => false,
+    }
+}
+
+fn nothing(what: &'static str, selection: &Selection) -> UndoError {
+    let why = match selection {
+        Selection::Last(_) => "the log holds no operation that still counts".to_owned(),
+        Selection::Ids(_) => "no operation was named".to_owned(),
+        Selection::Message(id) => format!("message {id} has no operation that still counts"),
+        Selection::Session(id) => format!("session {id} has no operation that still counts"),
+        Selection::Path(path) => format!("no operation that still counts has touched {path}"),
+    };
+    UndoError::Nothing { what, why }
+}
