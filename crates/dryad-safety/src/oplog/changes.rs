@@ -54,7 +54,8 @@ impl ChangeFiles {
     pub(super) fn load(&self, entry: &Entry) -> Result<Operation, DamageKind> {
         let effect = match &entry.stored {
             Stored::Changes(text) => {
-                let encoded = BASE64_STANDARD.decode(text).map_err(|error| DamageKind::Unreadable(error.to_string()))?;
+                let encoded =
+                    BASE64_STANDARD.decode(text).map_err(|error| DamageKind::Unreadable(error.to_string()))?;
                 files(&encoded)?
             }
             Stored::ChangesFile(hash) => files(&self.read(&entry.head.id, *hash)?)?,

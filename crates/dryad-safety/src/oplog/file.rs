@@ -10,8 +10,8 @@
 //! looked at anew whenever the file has grown. Readers take no lock. They stop at the last good line,
 //! so that an append in flight is not there yet for them, and they never cut anything off.
 
-use super::changes::{ChangeFiles, is_usable};
 use super::chain::{Chain, JSON_AT};
+use super::changes::{ChangeFiles, is_usable};
 use super::lines::JudgedLines;
 use super::record::{Entry, Header};
 use super::{LogError, OperationLog};
