@@ -11,11 +11,15 @@ use dryad_effects::lock::Lock;
 use dryad_effects::record_file::make_private_directory;
 use dryad_effects::vault::Vault;
 use dryad_protocol::change_set::ChangeSet;
+use dryad_protocol::image::Image;
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use thiserror::Error;
+
+/// Texts up to this size are kept after they were written.
+const KEPT_TEXT: usize = 256 * 1024;
 
 /// Why an operation was not done, or not remembered.
 #[derive(Debug, Error)]
@@ -140,9 +144,24 @@ impl Workspace {
         let log = self.log()?;
         self.recover_locked(&log)?;
         let record = serde_json::to_string(head).unwrap_or_default();
+        self.keep_texts(changes, contents)?;
         let request = Request { changes, contents, record: &record };
         let mut commit = |outcome: Outcome| append_files(&log, head, changes, outcome);
         Ok(self.opened()?.applier.apply(&request, &mut commit)?)
+    }
+
+    /// Keeps new texts, so that an undo can merge after the user has edited them in place. Should the change
+    /// fail, collection takes them away.
+    fn keep_texts(&self, changes: &ChangeSet, contents: &Contents) -> Result<(), WorkspaceError> {
+        let vault = self.vault()?;
+        for change in changes.iter() {
+            let text = change.after.blob().and_then(|blob| contents.get(blob));
+            let is_changed = matches!(change.before, Image::File(_));
+            if let Some(text) = text.filter(|text| is_changed && text.len() <= KEPT_TEXT && !text.contains(&0)) {
+                vault.put(text).map_err(|error| unusable(&self.home)(io::Error::other(error.to_string())))?;
+            }
+        }
+        Ok(())
     }
 
     /// Records an operation that has been done already.
@@ -162,6 +181,11 @@ impl Workspace {
     }
 
     fn recover_locked(&self, log: &FileLog) -> Result<(), WorkspaceError> {
+        log.mend()?;
+        if let Some(mended) = log.mended() {
+            let place = mended.kept_at.display();
+            self.note(format!("the operation log had a torn end; its {} bytes are kept in {place}", mended.bytes));
+        }
         let recovered = self.opened()?.applier.recover(log)?;
         let Some(recovered) = recovered else { return Ok(()) };
         let label = serde_json::from_str::<OperationHead>(&recovered.record).map_or_else(|_| String::new(), |h| h.label);

@@ -223,6 +223,9 @@ fn preview(changes: &ChangeSet, contents: &dryad_safety::plan::Contents, root: &
     };
     let show = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
     let rendered = changes.iter().map(|change| {
+        if matches!(change.after, Image::Directory { .. }) {
+            return format!("{}/ (new directory)\n", show(change.path.as_path()));
+        }
         let diff = text_change(&text(&change.before), &text(&change.after)).text;
         format!("{}\n{diff}", show(change.path.as_path()))
     });

@@ -104,6 +104,10 @@ impl Tree {
     }
 
     fn add(&mut self, directory: &Path, relative: &Path) -> Result<()> {
+        let is_root = relative.as_os_str().is_empty();
+        if !is_root && fs::read_dir(directory)?.next().is_none() {
+            self.nodes.insert(relative.to_owned(), Node::EmptyDirectory);
+        }
         for entry in fs::read_dir(directory)? {
             let (path, name) = entry.map(|entry| (entry.path(), relative.join(entry.file_name())))?;
             let metadata = fs::symlink_metadata(&path)?;
@@ -133,13 +137,6 @@ impl Tree {
             }
         }
         Ok(())
-    }
-
-    /// Without the empty directories, which reading a tree does not report.
-    #[must_use]
-    pub fn without_empty_directories(mut self) -> Self {
-        self.nodes.retain(|_, node| *node != Node::EmptyDirectory);
-        self
     }
 }
 
