@@ -62,7 +62,9 @@ fn read(root: &Path) -> io::Result<Option<String>> {
     let path = root.join(".dryad/workspace-id");
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     };
     let id = text.trim();

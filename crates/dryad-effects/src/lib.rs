@@ -21,4 +21,5 @@ pub mod mask;
 pub mod probe;
 pub mod process;
 pub mod record_file;
+pub mod texts;
 pub mod vault;

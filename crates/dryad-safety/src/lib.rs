@@ -23,8 +23,8 @@ pub mod registry;
 pub mod snapshot;
 pub mod spec;
 pub mod tool;
-pub mod workspace;
 pub mod undo;
+pub mod workspace;
 
 pub use dryad_effects::artifact;
 pub use dryad_effects::mask;

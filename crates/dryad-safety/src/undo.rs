@@ -83,12 +83,7 @@ pub enum Mode {
 }
 
 /// Takes the selected operations back, the newest first. Blocking.
-pub fn undo(
-    workspace: &Workspace,
-    selection: &Selection,
-    mode: Mode,
-    clock: &Clock,
-) -> Result<Vec<Report>, UndoError> {
+pub fn undo(workspace: &Workspace, selection: &Selection, mode: Mode, clock: &Clock) -> Result<Vec<Report>, UndoError> {
     workspace.recover()?;
     let targets = select::targets(&workspace.log()?, selection)?;
     targets.iter().map(|target| take_back(workspace, target, "undo", mode, clock)).collect()
@@ -109,9 +104,14 @@ fn take_back(
     clock: &Clock,
 ) -> Result<Report, UndoError> {
     let OperationEffect::Files { changes } = &target.effect else {
-        return Ok(Report { target: target.head.clone(), operation: None, paths: Vec::new(), guide: Some(guide(target)) });
+        return Ok(Report {
+            target: target.head.clone(),
+            operation: None,
+            paths: Vec::new(),
+            guide: Some(guide(target)),
+        });
     };
-    let plan = plan::plan(workspace.vault()?, changes, &target.head.id)?;
+    let plan = plan::plan(workspace.vault()?, &workspace.texts()?, changes, &target.head.id)?;
     let mut report = Report { target: target.head.clone(), operation: None, paths: plan.paths, guide: None };
     if mode == Mode::DryRun {
         return Ok(report);

@@ -9,6 +9,7 @@ use dryad_effects::contents::Contents;
 use dryad_effects::identity;
 use dryad_effects::lock::Lock;
 use dryad_effects::record_file::make_private_directory;
+use dryad_effects::texts::Texts;
 use dryad_effects::vault::Vault;
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::image::Image;
@@ -17,9 +18,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use thiserror::Error;
-
-/// Texts up to this size are kept after they were written.
-const KEPT_TEXT: usize = 256 * 1024;
 
 /// Why an operation was not done, or not remembered.
 #[derive(Debug, Error)]
@@ -105,7 +103,11 @@ impl Workspace {
                 let fresh = uuid::Uuid::now_v7().simple().to_string();
                 let identity = identity::find_or_make(directory, &states, &fresh).map_err(unusable(directory))?;
                 if let Some(twin) = &identity.twin {
-                    self.note(format!("{} and {} share one log: one is a copy of the other", identity.root.display(), twin.display()));
+                    self.note(format!(
+                        "{} and {} share one log: one is a copy of the other",
+                        identity.root.display(),
+                        twin.display()
+                    ));
                 }
                 states.join(identity.id)
             }
@@ -134,12 +136,7 @@ impl Workspace {
     ///
     /// Blocking, and not to be interrupted. An error says that nothing was changed, unless it is one
     /// of the two that say otherwise.
-    pub fn apply(
-        &self,
-        head: &OperationHead,
-        changes: &ChangeSet,
-        contents: &Contents,
-    ) -> Result<(), WorkspaceError> {
+    pub fn apply(&self, head: &OperationHead, changes: &ChangeSet, contents: &Contents) -> Result<(), WorkspaceError> {
         let _lock = self.lock()?;
         let log = self.log()?;
         self.recover_locked(&log)?;
@@ -150,18 +147,21 @@ impl Workspace {
         Ok(self.opened()?.applier.apply(&request, &mut commit)?)
     }
 
-    /// Keeps new texts, so that an undo can merge after the user has edited them in place. Should the change
-    /// fail, collection takes them away.
+    /// Keeps what is written over texts, so that an undo can merge after the user has edited them.
     fn keep_texts(&self, changes: &ChangeSet, contents: &Contents) -> Result<(), WorkspaceError> {
-        let vault = self.vault()?;
         for change in changes.iter() {
-            let text = change.after.blob().and_then(|blob| contents.get(blob));
-            let is_changed = matches!(change.before, Image::File(_));
-            if let Some(text) = text.filter(|text| is_changed && text.len() <= KEPT_TEXT && !text.contains(&0)) {
-                vault.put(text).map_err(|error| unusable(&self.home)(io::Error::other(error.to_string())))?;
+            let side = |image: &Image| image.blob().and_then(|blob| contents.get(blob));
+            if let (Some(before), Some(after)) = (side(&change.before), side(&change.after)) {
+                let texts = self.texts()?;
+                texts.keep(before, after).map_err(unusable(&self.opened()?.state))?;
             }
         }
         Ok(())
+    }
+
+    /// What was written over texts.
+    pub(crate) fn texts(&self) -> Result<Texts, WorkspaceError> {
+        Ok(Texts::new(self.opened()?.state.join("texts")))
     }
 
     /// Records an operation that has been done already.
@@ -188,7 +188,8 @@ impl Workspace {
         }
         let recovered = self.opened()?.applier.recover(log)?;
         let Some(recovered) = recovered else { return Ok(()) };
-        let label = serde_json::from_str::<OperationHead>(&recovered.record).map_or_else(|_| String::new(), |h| h.label);
+        let label =
+            serde_json::from_str::<OperationHead>(&recovered.record).map_or_else(|_| String::new(), |h| h.label);
         let how = match recovered.direction {
             Direction::Finished => "finished".to_owned(),
             Direction::Reversed(why) => format!("taken back, since {why}"),

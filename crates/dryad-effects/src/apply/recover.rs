@@ -102,13 +102,7 @@ impl Applier {
     }
 
     /// Takes everything back, or says what is stuck and leaves the journal for another try.
-    fn take_back(
-        &self,
-        intent: &Intent,
-        units: &[Unit],
-        inodes: &[u64],
-        staging: Staging,
-    ) -> Result<(), ApplyError> {
+    fn take_back(&self, intent: &Intent, units: &[Unit], inodes: &[u64], staging: Staging) -> Result<(), ApplyError> {
         match self.reverse(intent, units, inodes, staging) {
             stuck if stuck.is_empty() => Ok(()),
             paths => {

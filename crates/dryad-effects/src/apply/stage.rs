@@ -76,7 +76,8 @@ fn write(place: &Path, bytes: &[u8], image: &FileImage) -> io::Result<()> {
 }
 
 fn take(change: &Change, image: &FileImage, place: &Path, vault: &Vault) -> Result<(), ApplyError> {
-    let missing = |error: VaultError| ApplyError::MissingContent { path: change.path.clone(), reason: error.to_string() };
+    let missing =
+        |error: VaultError| ApplyError::MissingContent { path: change.path.clone(), reason: error.to_string() };
     vault.take(image.blob, place).map_err(missing)?;
     dress(place, image).map_err(io_error("set mode and time beside", &change.path))
 }
@@ -124,12 +125,7 @@ pub(super) fn absorb(unit: &Unit, vault: &Vault) -> Result<(), ApplyError> {
 }
 
 /// Removes what was staged in a unit's slot: contents that came from the vault go back to it.
-pub(super) fn unstage(
-    unit: &Unit,
-    contents: &Contents,
-    vault: &Vault,
-    staging: Staging,
-) -> Result<(), ApplyError> {
+pub(super) fn unstage(unit: &Unit, contents: &Contents, vault: &Vault, staging: Staging) -> Result<(), ApplyError> {
     match unit.step {
         Step::Create | Step::Replace => clear(unit, staging, |change| &change.after, &mut |blob, place| {
             if contents.get(blob).is_some() { disk::remove_file(place) } else { absorb_file(vault, blob, place) }
@@ -156,9 +152,7 @@ fn clear(
         let there = image_at(&place).map_err(io_error("read", &change.path))?;
         let cleared = match (side(change), &there) {
             (_, Image::Absent) | (Image::Absent, _) => Ok(()),
-            (Image::File(file), Image::File(found)) if file.blob == found.blob => {
-                keep(file.blob, &place)
-            }
+            (Image::File(file), Image::File(found)) if file.blob == found.blob => keep(file.blob, &place),
             (Image::Symlink { .. }, Image::Symlink { .. }) => disk::remove_file(&place),
             (Image::Directory { .. }, Image::Directory { .. }) => disk::remove_directory(&place),
             // A piece of a file, made by whoever was staging.

@@ -26,7 +26,9 @@ pub(super) fn swap_back(unit: &Unit, inode: u64) -> Result<(), ApplyError> {
     let (path, slot) = (unit.path(), unit.slot.as_path());
     let named = FilePath::new(path);
     match (unit.step, state(unit, inode)) {
-        (Step::Open | Step::Close, _) => dress(unit, |change| &change.before).map_err(io_error("set the mode of", &named)),
+        (Step::Open | Step::Close, _) => {
+            dress(unit, |change| &change.before).map_err(io_error("set the mode of", &named))
+        }
         (_, State::Before) => Ok(()),
         (Step::Create, State::After) => disk::rename_new(path, slot).map_err(io_error("take back", &named)),
         (Step::Replace, State::After) => disk::exchange(slot, path).map_err(io_error("put back", &named)),
@@ -54,7 +56,9 @@ pub(super) enum State {
 
 /// Finds out how far a unit has come; `inode` is that of what was staged.
 pub(super) fn state(unit: &Unit, inode: u64) -> State {
-    let at = |path: &Path| std::fs::symlink_metadata(path).ok().map(|metadata| std::os::unix::fs::MetadataExt::ino(&metadata));
+    let at = |path: &Path| {
+        std::fs::symlink_metadata(path).ok().map(|metadata| std::os::unix::fs::MetadataExt::ino(&metadata))
+    };
     let (there, beside) = (at(unit.path()), at(&unit.slot));
     match unit.step {
         Step::Create => match (there, beside) {

@@ -68,10 +68,7 @@ impl Unit {
 }
 
 /// The units of a change set in the order of their execution; `slots` names a free slot for a path.
-pub(crate) fn units(
-    changes: &ChangeSet,
-    mut slots: impl FnMut(&Path) -> PathBuf,
-) -> Result<Vec<Unit>, ApplyError> {
+pub(crate) fn units(changes: &ChangeSet, mut slots: impl FnMut(&Path) -> PathBuf) -> Result<Vec<Unit>, ApplyError> {
     let mut sorted: Vec<&Change> = changes.iter().collect();
     sorted.sort_by(|a, b| a.path.cmp(&b.path));
     let mut units: Vec<Unit> = Vec::new();
@@ -114,11 +111,13 @@ fn step_of(change: &Change) -> Option<Step> {
         (Image::Absent, _) => Some(Step::Create),
         (_, Image::Absent) => Some(Step::Remove),
         (Image::Directory { mode: before }, Image::Directory { mode: after }) => modes(*before, *after),
-        (Image::File(before), Image::File(after)) if before.blob == after.blob => match modes(before.mode, after.mode) {
-            // Only the time differs, or nothing: setting it is as harmless as setting bits.
-            None if after.modified.is_some() && before.modified != after.modified => Some(Step::Close),
-            step => step,
-        },
+        (Image::File(before), Image::File(after)) if before.blob == after.blob => {
+            match modes(before.mode, after.mode) {
+                // Only the time differs, or nothing: setting it is as harmless as setting bits.
+                None if after.modified.is_some() && before.modified != after.modified => Some(Step::Close),
+                step => step,
+            }
+        }
         (before, after) if before.same_content(after) => None,
         _ => Some(Step::Replace),
     }

@@ -1,10 +1,10 @@
 //! How much is kept, and making room: what nothing keeps goes, oldest first, until the rest fits.
 
-use crate::disk;
 use super::error::{VaultError, io_error};
 use super::layout::writer_of;
 use super::shelf::{Moment, StoredFile};
 use super::{Vault, is_gone};
+use crate::disk;
 use dryad_protocol::image::BlobId;
 use rustix::process::{Pid, test_kill_process};
 use std::fs;

@@ -1,12 +1,12 @@
 //! How contents come in: files moved from their slots, bytes written, files copied.
 
-use crate::disk;
 use super::blob::open;
 use super::calls::refuses_links;
 use super::error::{VaultError, io_error};
 use super::layout::Temporary;
 use super::stream::{self, CopyError};
 use super::{Vault, is_gone, remove_quietly};
+use crate::disk;
 use crate::fingerprint::blob_id;
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;

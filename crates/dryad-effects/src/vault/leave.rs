@@ -1,11 +1,11 @@
 //! How contents go out: moved by whoever holds the last reference, otherwise copied; or forgotten.
 
-use crate::disk;
 use super::blob::Blob;
 use super::enter::{create, sync_named};
 use super::error::{VaultError, io_error};
 use super::stream::{self, CopyError};
 use super::{Vault, is_gone, remove_quietly};
+use crate::disk;
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
 use std::fs::{self, File};

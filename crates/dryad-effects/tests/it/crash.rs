@@ -204,7 +204,11 @@ fn survives_every_step(task: &str, record: &str) {
             1 => assert_eq!(tree, after, "killed before step {step}: between before and after"),
             more => assert_eq!(more, 1, "recorded more than once"),
         }
-        if is_recorded == 0 { reversed += 1 } else { finished += 1 }
+        if is_recorded == 0 {
+            reversed += 1
+        } else {
+            finished += 1
+        }
         assert!(!place.root.join("journal").exists(), "the journal is gone");
     }
     assert!(reversed > 0 && finished > 0, "{reversed} reversed, {finished} finished");

@@ -7,6 +7,7 @@ use super::UndoError;
 use crate::merge::{Merge, merge};
 use dryad_effects::contents::Contents;
 use dryad_effects::fingerprint::image_at;
+use dryad_effects::texts::Texts;
 use dryad_effects::vault::Vault;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::id::OperationId;
@@ -61,8 +62,9 @@ pub(super) struct UndoPlan {
 }
 
 /// Works out how to take `changes` back.
-pub(super) fn plan(vault: &Vault, changes: &ChangeSet, id: &OperationId) -> Result<UndoPlan, UndoError> {
-    let mut planner = Planner { vault, id, contents: Contents::default(), planned: Vec::new(), paths: Vec::new() };
+pub(super) fn plan(vault: &Vault, texts: &Texts, changes: &ChangeSet, id: &OperationId) -> Result<UndoPlan, UndoError> {
+    let mut planner =
+        Planner { vault, texts, id, contents: Contents::default(), planned: Vec::new(), paths: Vec::new() };
     let mut sorted: Vec<&Change> = changes.iter().collect();
     sorted.sort_by(|a, b| b.path.cmp(&a.path));
     // The deepest first: whether a directory can go depends on what is left in it.
@@ -76,6 +78,7 @@ pub(super) fn plan(vault: &Vault, changes: &ChangeSet, id: &OperationId) -> Resu
 
 struct Planner<'a> {
     vault: &'a Vault,
+    texts: &'a Texts,
     id: &'a OperationId,
     contents: Contents,
     planned: Vec<Change>,
@@ -109,7 +112,9 @@ impl Planner<'_> {
         {
             return Verdict::Cannot("its former content is not in the vault any more".to_owned());
         }
-        if matches!((&now, &change.before), (Image::Directory { .. }, Image::Absent)) && self.holds_others(change.path.as_path()) {
+        if matches!((&now, &change.before), (Image::Directory { .. }, Image::Absent))
+            && self.holds_others(change.path.as_path())
+        {
             return Verdict::Conflict { ours_at: None };
         }
         self.planned.push(Change { path: change.path.clone(), before: now, after: change.before.clone() });
@@ -151,7 +156,7 @@ impl Planner<'_> {
     }
 
     fn content(&self, blob: BlobId) -> Option<Vec<u8>> {
-        self.vault.read(blob).ok()
+        self.vault.read(blob).ok().or_else(|| self.texts.read(blob, self.vault))
     }
 
     /// The user's stays where it is; a file that stood there before is put beside it.

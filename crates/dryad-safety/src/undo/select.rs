@@ -29,7 +29,8 @@ pub(super) fn targets(log: &FileLog, selection: &Selection) -> Result<Vec<Operat
             head.undoes.is_empty() && head.message_id.as_deref().is_some_and(|message| message.starts_with(id.as_str()))
         })?,
         Selection::Session(id) => pick(log, usize::MAX, |head| {
-            head.undoes.is_empty() && head.session_id.as_ref().is_some_and(|session| session.as_str().starts_with(id.as_str()))
+            head.undoes.is_empty()
+                && head.session_id.as_ref().is_some_and(|session| session.as_str().starts_with(id.as_str()))
         })?,
         Selection::Path(path) => {
             let mut found = pick(log, usize::MAX, |head| head.undoes.is_empty())?;
@@ -82,7 +83,9 @@ fn by_id(log: &FileLog, prefixes: &[String]) -> Result<Vec<Operation>, UndoError
 
 fn touches(operation: &Operation, path: &FilePath) -> bool {
     match &operation.effect {
-        OperationEffect::Files { changes } => changes.iter().any(|change| change.path.as_path().starts_with(path.as_path())),
+        OperationEffect::Files { changes } => {
+            changes.iter().any(|change| change.path.as_path().starts_with(path.as_path()))
+        }
         OperationEffect::Command { .. } => false,
     }
 }

@@ -26,7 +26,10 @@ async fn a_planned_write_is_applied_and_recorded_with_its_way_back() {
     assert_eq!(operations.len(), 1);
     let OperationEffect::Files { changes } = &operations[0].effect else { panic!("no file operation") };
     assert_eq!(changes.inverse().inverse(), *changes);
-    assert_eq!((operations[0].head.tool_name.as_str(), operations[0].head.label.as_str()), ("write", "write: deep and 1 more"));
+    assert_eq!(
+        (operations[0].head.tool_name.as_str(), operations[0].head.label.as_str()),
+        ("write", "write: deep and 1 more")
+    );
 }
 
 #[tokio::test]
@@ -89,7 +92,8 @@ async fn bad_calls_are_results_the_model_can_read() {
     assert_eq!(text(&unknown), "Tool nope not found; the tools are: panics, sh");
     assert!(unknown.is_error);
     let bad = BadArguments { problem: "EOF while parsing".to_owned(), text: "{\"command\": \"ec".to_owned() };
-    let garbled = run(&pipeline, &Call { id: "2".into(), name: "sh".to_owned(), arguments: Err(bad), message_id: None }).await;
+    let garbled =
+        run(&pipeline, &Call { id: "2".into(), name: "sh".to_owned(), arguments: Err(bad), message_id: None }).await;
     assert!(text(&garbled).contains("not a JSON object: EOF while parsing; they began: {\"command\""), "{garbled:?}");
     let crashed = run(&pipeline, &plain_call("3", "panics")).await;
     assert_eq!(text(&crashed), "panics crashed: out of luck");

@@ -90,8 +90,7 @@ impl Log {
     /// Everything recorded, oldest first.
     pub(crate) fn operations(&self) -> Vec<Operation> {
         let log = self.workspace.log().unwrap();
-        let mut operations: Vec<_> =
-            log.newest_first().map(|entry| log.operation(&entry.unwrap()).unwrap()).collect();
+        let mut operations: Vec<_> = log.newest_first().map(|entry| log.operation(&entry.unwrap()).unwrap()).collect();
         operations.reverse();
         operations
     }
@@ -122,7 +121,12 @@ pub(crate) fn pipeline(root: &Path, tools: Vec<Arc<dyn Tool>>) -> (Pipeline, Log
 }
 
 pub(crate) fn call(id: &str, name: &str, arguments: Value) -> Call {
-    Call { id: id.into(), name: name.to_owned(), arguments: Ok(arguments.as_object().cloned().unwrap()), message_id: None }
+    Call {
+        id: id.into(),
+        name: name.to_owned(),
+        arguments: Ok(arguments.as_object().cloned().unwrap()),
+        message_id: None,
+    }
 }
 
 pub(crate) fn plain_call(id: &str, name: &str) -> Call {
