@@ -14,9 +14,13 @@ pub use select::Selection;
 use crate::clock::Clock;
 use crate::oplog::{LogError, State};
 use crate::workspace::{Workspace, WorkspaceError};
+use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome};
 use thiserror::Error;
+
+/// Undos of more paths than this keep no texts.
+const MERGEABLE: usize = 64;
 
 /// Why nothing could be undone.
 #[derive(Debug, Error)]
@@ -116,10 +120,28 @@ fn take_back(
     if mode == Mode::DryRun {
         return Ok(report);
     }
+    keep_texts(workspace, &plan.changes)?;
     let head = head(target, tool, clock);
     workspace.apply(&head, &plan.changes, &plan.contents)?;
     report.operation = Some(head.id);
     Ok(report)
+}
+
+/// Keeps what is about to be written over texts, as every change does, so that a redo can merge. A large
+/// undo goes without: it moves files, and reading them all would take longer than that.
+fn keep_texts(workspace: &Workspace, changes: &ChangeSet) -> Result<(), UndoError> {
+    if changes.len() > MERGEABLE {
+        return Ok(());
+    }
+    let (vault, texts) = (workspace.vault()?, workspace.texts()?);
+    for change in changes.iter() {
+        let Some(want) = change.after.blob().filter(|_| change.before.blob().is_some()) else { continue };
+        if let (Ok(now), Ok(want)) = (std::fs::read(change.path.as_path()), vault.read(want)) {
+            // Without it a later merge becomes a conflict, which loses nothing.
+            texts.keep(&now, &want).ok();
+        }
+    }
+    Ok(())
 }
 
 fn head(target: &Operation, tool: &str, clock: &Clock) -> OperationHead {
