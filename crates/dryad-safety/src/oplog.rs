@@ -1,7 +1,6 @@
 //! The operation log: every applied plan, in order.
 //!
 //! The pipeline appends to it after a plan was applied; `log`, `show`, `undo` and recovery read it.
-//! On disk it is a [`FileLog`]; a [`MemoryLog`] lives as long as the process.
 //!
 //! Invariants: nothing that was recorded is ever altered, taking back is one more operation; and what
 //! is read back is what was recorded, or an error that says where the damage is.
@@ -10,14 +9,12 @@ mod chain;
 mod changes;
 mod file;
 mod lines;
-mod memory;
 mod query;
 mod record;
 mod state;
 mod verify;
 
 pub use file::{FileLog, Mended};
-pub use memory::MemoryLog;
 pub use query::NewestFirst;
 pub use record::{Entry, Summary};
 pub use state::{State, States, effective};
@@ -25,18 +22,9 @@ pub use verify::{Damage, Verification};
 
 use dryad_effects::change_codec::CodecError;
 use dryad_protocol::id::OperationId;
-use dryad_protocol::operation::Operation;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-
-/// An append-only list of applied plans.
-pub trait OperationLog: Send + Sync {
-    /// Appends one operation. An error means that it is not recorded.
-    ///
-    /// Blocking. The caller holds the workspace's lock if other processes append to the same log.
-    fn append(&self, operation: &Operation) -> Result<(), LogError>;
-}
 
 /// Why the log could not be read or written.
 #[derive(Debug, Error)]

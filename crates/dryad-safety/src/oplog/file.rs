@@ -10,11 +10,11 @@
 //! looked at anew whenever the file has grown. Readers take no lock. They stop at the last good line,
 //! so that an append in flight is not there yet for them, and they never cut anything off.
 
+use super::LogError;
 use super::chain::{Chain, JSON_AT};
 use super::changes::{ChangeFiles, is_usable};
 use super::lines::JudgedLines;
 use super::record::{Entry, Header};
-use super::{LogError, OperationLog};
 use dryad_effects::record_file::{RecordFile, make_private_directory};
 use dryad_protocol::operation::Operation;
 use std::io;
@@ -193,12 +193,6 @@ impl FileLog {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl OperationLog for FileLog {
-    fn append(&self, operation: &Operation) -> Result<(), LogError> {
-        FileLog::append(self, operation)
     }
 }
 
