@@ -9,7 +9,7 @@ use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::command::CommandSpec;
 use dryad_protocol::id::{CallId, SessionId};
 use dryad_protocol::image::{FileImage, Image};
-use dryad_protocol::operation::{OperationEffect, OperationHead, Outcome};
+use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome};
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::{FileTime, Timestamp};
 use std::collections::BTreeMap;
