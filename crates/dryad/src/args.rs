@@ -4,6 +4,10 @@
 //! counts only as the very first word, so that a prompt may hold any word. What the flags mean
 //! together is worked out in [`crate::options`].
 
+mod changes;
+
+pub(crate) use changes::{LogArguments, PlaceArguments, RedoArguments, ShowArguments, UndoArguments, WayArguments};
+
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use dryad_protocol::thinking::ThinkingLevel;
@@ -147,6 +151,18 @@ pub(crate) enum Command {
         #[arg(long)]
         keep: bool,
     },
+    /// List what was done in this workspace, the newest first
+    Log(LogArguments),
+    /// Show one operation: who asked for it, and the difference it made
+    Show(ShowArguments),
+    /// Take operations back, keeping what you have written since
+    Undo(UndoArguments),
+    /// Do undone operations again
+    Redo(RedoArguments),
+    /// Check every record of this workspace and every kept content, and name the first damage
+    Verify(PlaceArguments),
+    /// Remove kept contents that nothing recent needs, if they take too much room
+    Gc(WayArguments),
     /// Tell what was found: files, keys (never shown), models, local servers, sandbox
     Doctor {
         /// JSON

@@ -1,11 +1,18 @@
 //! What the program can do, one file each.
 
 mod answer;
+mod changes;
 mod completions;
 mod demo;
 mod doctor;
+mod gc;
 mod list_models;
+mod log;
+mod redo;
 mod settings_schema;
+mod show;
+mod undo;
+mod verify;
 
 use crate::args::{Arguments, Command};
 use crate::options::{self, Task};
@@ -23,6 +30,12 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Task::ListModels { search, json, workdir } => list_models::run(&search, json, &workdir).await,
         },
         Arguments::Command(Command::Demo { keep }) => demo::run(keep).await,
+        Arguments::Command(Command::Log(arguments)) => log::run(&arguments),
+        Arguments::Command(Command::Show(arguments)) => show::run(&arguments),
+        Arguments::Command(Command::Undo(arguments)) => undo::run(arguments),
+        Arguments::Command(Command::Redo(arguments)) => redo::run(&arguments),
+        Arguments::Command(Command::Verify(arguments)) => verify::run(&arguments),
+        Arguments::Command(Command::Gc(arguments)) => gc::run(&arguments),
         Arguments::Command(Command::Doctor { json, cwd }) => doctor::run(json, cwd.as_deref()).await,
         Arguments::Command(Command::Completions { shell }) => completions::run(shell),
         Arguments::Command(Command::SettingsSchema) => settings_schema::run(),

@@ -37,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) roots: Vec<PathBuf>,
     /// Whether DRYAD.md, AGENTS.md and CLAUDE.md are read.
     pub(crate) context_files: Option<bool>,
+    /// Of the contents kept for undo.
+    pub(crate) vault: VaultSettings,
 }
 
 /// Of the bash tool.
@@ -77,6 +79,20 @@ pub(crate) struct HttpTimeouts {
     pub(crate) connect_timeout_ms: Option<u64>,
     /// For the next bytes of an answer.
     pub(crate) idle_timeout_ms: Option<u64>,
+}
+
+/// Of the contents kept for undo.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct VaultSettings {
+    /// How many bytes they may take before `dryad gc` removes old ones.
+    pub(crate) quota_bytes: u64,
+}
+
+impl Default for VaultSettings {
+    fn default() -> Self {
+        Self { quota_bytes: 1024 * 1024 * 1024 }
+    }
 }
 
 impl Default for ImageSettings {

@@ -11,8 +11,16 @@ pub(crate) struct Style {
 
 impl Style {
     /// No colours.
-    #[cfg(test)]
     pub(crate) const PLAIN: Self = Self { colours: false };
+
+    /// Colours.
+    #[cfg(test)]
+    pub(crate) const COLOURED: Self = Self { colours: true };
+
+    /// Whether there are colours.
+    pub(crate) fn has_colours(self) -> bool {
+        self.colours
+    }
 
     /// Colours if `stream` is a terminal, `NO_COLOR` is not set and `TERM` is not `dumb`.
     pub(crate) fn of(stream: &impl IsTerminal) -> Self {
@@ -44,6 +52,11 @@ impl Style {
     /// Cyan.
     pub(crate) fn cyan<'a>(self, text: &'a str) -> Cow<'a, str> {
         self.paint("36", text)
+    }
+
+    /// Foreground and background exchanged.
+    pub(crate) fn reverse<'a>(self, text: &'a str) -> Cow<'a, str> {
+        self.paint("7", text)
     }
 
     fn paint<'a>(self, code: &str, text: &'a str) -> Cow<'a, str> {

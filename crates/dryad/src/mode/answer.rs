@@ -8,6 +8,7 @@
 mod json;
 mod text;
 
+use super::changes::{print_notices, recover_known};
 use crate::log;
 use crate::options::{Output, RunOptions, no_prompt};
 use crate::output;
@@ -52,6 +53,8 @@ async fn answer(options: &RunOptions, stops: &Stops) -> Result<Exit, Failure> {
     log::cover(&line.mask);
     check_images(&prompt, &line)?;
     let place = Place::new(&workshop.home, &options.workdir, options.keep)?;
+    let memory = Arc::new(Memory::around(workshop.home.root(), &options.workdir));
+    recover_known(&memory, &workshop.home, &options.workdir);
     let bench = Bench {
         workdir: &options.workdir,
         home: &workshop.home,
@@ -60,9 +63,11 @@ async fn answer(options: &RunOptions, stops: &Stops) -> Result<Exit, Failure> {
         tools: &options.tools,
         roots: &options.roots,
         place: &place,
-        memory: Arc::new(Memory::around(workshop.home.root(), &options.workdir)),
+        memory: memory.clone(),
     };
-    show(options.output, &line, &bench, prompt, stops).await.map_err(|failure| failure.masked(&line.mask))
+    let shown = show(options.output, &line, &bench, prompt, stops).await;
+    print_notices(&memory);
+    shown.map_err(|failure| failure.masked(&line.mask))
 }
 
 /// Runs the prompt and shows it in the way that was asked for.

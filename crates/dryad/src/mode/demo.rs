@@ -1,9 +1,11 @@
 //! `dryad demo`: an agent at work in a scratch project, with a scripted model and real tools.
 //!
-//! No key, no network, the same every time. The project and the script are part of the program; the
+//! No key, no network, the same every time. At the end the agent's edit is taken back and done again,
+//! each with its proof. The project and the script are part of the program; the
 //! calls go through the same pipeline as everyone's. Nothing is left behind unless asked for.
 
 mod project;
+mod take_back;
 
 use crate::home::Home;
 use crate::options::{Keep, SystemOptions, ToolSelection};
@@ -58,7 +60,7 @@ pub(super) async fn run(keep: bool) -> Result<Exit, Failure> {
 async fn play(project: &Project, stops: &Stops) -> Result<Vec<Operation>, Failure> {
     let style = Style::of(&io::stdout());
     output::print(&opening(project, style))?;
-    let home = Home::at(project.root().join(".home"));
+    let home = Home::at(project.home());
     let line = line(project).await?;
     let place = Place::new(&home, project.root(), Keep::Nothing)?;
     let memory = Arc::new(Memory::around(home.root(), project.root()));
@@ -79,7 +81,11 @@ async fn play(project: &Project, stops: &Stops) -> Result<Vec<Operation>, Failur
     let end = agent.prompt(prompt.into_message(Clock::System.now()), &stops.cancel).await;
     screen.finish().or_else(|error| output::unless_closed(&error))?;
     match end {
-        RunEnd::Completed if project.is_mended()? => operations(&memory),
+        RunEnd::Completed if project.is_mended()? => {
+            let operations = operations(&memory)?;
+            output::print(&take_back::show(project, &memory, style)?)?;
+            Ok(operations)
+        }
         RunEnd::Completed => Err(Failure::failed("the demo ended, but the file it was to mend is not mended")),
         RunEnd::Failed(message) => Err(Failure::failed(format!("the demo did not go as scripted: {message}"))
             .hint("`dryad doctor` tells whether a shell was found.")),
@@ -139,13 +145,17 @@ fn closing(operations: &[Operation], kept: Option<&Path>) -> String {
         }
     }
     match kept {
-        Some(place) => writeln!(text, "  the scratch project is kept in {}", place.display()).ok(),
+        Some(place) => {
+            writeln!(text, "  the scratch project is kept in {}", place.display()).ok();
+            writeln!(text, "  `DRYAD_HOME={}/.home dryad log --cwd {0}` lists all of it", place.display()).ok()
+        }
         None => writeln!(text, "  the scratch project has been removed (--keep keeps it)").ok(),
     };
     text.push_str(
         "\nWhere to go from here\n\
          \x20 dryad -p \"what does this project do?\"   asks a real model (a key or a local server is needed)\n\
          \x20 dryad -p --script FILE \"…\"              plays a script of your own, as this demo did\n\
+         \x20 dryad log, dryad undo                   list what an agent did, and take it back\n\
          \x20 dryad doctor                            tells what was found on this machine\n\
          \x20 README.md and docs/                     say the rest\n",
     );

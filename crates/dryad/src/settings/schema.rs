@@ -33,6 +33,8 @@ pub(crate) enum Kind {
     Boolean,
     /// A whole number from 1.
     Milliseconds,
+    /// A whole number from 0.
+    Bytes,
     /// A number from 0 to 1.
     Share,
     /// A list of texts.
@@ -62,7 +64,7 @@ const fn key(name: &'static str, kind: Kind, default: &'static str, scope: Scope
 
 /// Every key there is.
 #[rustfmt::skip]
-pub(crate) const KEYS: [Key; 15] = [
+pub(crate) const KEYS: [Key; 16] = [
     key("defaultModel", Kind::Text, "the first provider that has a key", Scope::Everywhere,
         "The model to ask: `provider/id`, with `:level` behind it if it shall think."),
     key("defaultThinkingLevel", Kind::Thinking, "off", Scope::Everywhere,
@@ -93,6 +95,8 @@ pub(crate) const KEYS: [Key; 15] = [
         "Directories below which tools may change files, besides the working directory and the temporary one."),
     key("contextFiles", Kind::Boolean, "true", Scope::Everywhere,
         "Whether DRYAD.md, AGENTS.md and CLAUDE.md are read into the system prompt."),
+    key("vault.quotaBytes", Kind::Bytes, "1073741824 (1 GiB)", Scope::UserOnly,
+        "How much room the contents kept for undo may take before `dryad gc` removes old ones."),
 ];
 
 impl Kind {
@@ -102,6 +106,7 @@ impl Kind {
             Self::Text => "a text that is not empty".to_owned(),
             Self::Boolean => "true or false".to_owned(),
             Self::Milliseconds => "a whole number of milliseconds, at least 1".to_owned(),
+            Self::Bytes => "a whole number of bytes".to_owned(),
             Self::Share => "a number from 0 to 1".to_owned(),
             Self::Texts => "a list of texts".to_owned(),
             Self::TextMap => "an object whose values are texts".to_owned(),
@@ -115,6 +120,7 @@ impl Kind {
             Self::Text => value.as_str().is_some_and(|text| !text.trim().is_empty()),
             Self::Boolean => value.is_boolean(),
             Self::Milliseconds => value.as_u64().is_some_and(|number| number >= 1),
+            Self::Bytes => value.is_u64(),
             Self::Share => value.as_f64().is_some_and(|number| (0.0..=1.0).contains(&number)),
             Self::Texts => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
             Self::TextMap => value.as_object().is_some_and(|fields| fields.values().all(Value::is_string)),

@@ -20,11 +20,18 @@ fn the_demo_reads_edits_runs_and_tidies_up() {
         "+5     total=$((total + number))",
         "✓ edit tally.sh",
         "all good",
+        "→ dryad undo --path tally.sh",
+        "tally.sh  restored",
+        "undone: ",
+        "every path verified on disk",
+        "→ dryad redo",
+        "redone: ",
         "What happened",
         "edit changed tally.sh",
         "the scratch project has been removed",
         "dryad -p ",
         "--script FILE",
+        "dryad log, dryad undo",
         "README.md and docs/",
     ];
     let mut rest = shown.as_str();
@@ -43,7 +50,7 @@ fn the_scratch_project_can_be_kept() {
     let shown = scene.run(&["demo", "--keep"]).done();
     let (_, rest) = shown.split_once("the scratch project is kept in ").unwrap();
     let place = PathBuf::from(rest.lines().next().unwrap());
-    assert_eq!(names(&place), ["README.md", "check.sh", "tally.sh"]);
+    assert_eq!(names(&place), [".dryad", ".home", "README.md", "check.sh", "tally.sh"]);
     assert!(std::fs::read_to_string(place.join("tally.sh")).unwrap().contains("total=$((total + number))"));
 }
 

@@ -21,3 +21,4 @@ mod settings;
 mod signals;
 mod tasks;
 mod terminal;
+mod undo;

@@ -1,8 +1,11 @@
 //! The scratch project: small, broken, and gone afterwards.
 
 use crate::report::Failure;
-use dryad_effects::apply::apply;
+use dryad_protocol::operation::{OperationHead, Outcome};
+use dryad_safety::clock::Clock;
+use dryad_safety::oplog;
 use dryad_safety::snapshot::{ChangeBuilder, Snapshot};
+use dryad_safety::workspace::Workspace;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -15,6 +18,9 @@ const FILES: [(&str, &str); 3] = [
 
 /// What the mended file has in it.
 const MENDED: &str = "total=$((total + number))";
+
+/// Where the demo's own memory lies in it.
+const HOME: &str = ".home";
 
 /// A copy of the project in a directory of its own.
 pub(super) struct Project {
@@ -35,7 +41,9 @@ impl Project {
             builder.write(&seen, text.as_bytes().to_vec());
         }
         let (changes, contents) = builder.finish();
-        apply(&changes, &contents).map_err(|error| failed(error.to_string()))?;
+        // Not in the log that the demo shows: making the project is nothing the agent did.
+        let workspace = Workspace::with_id(root.join(HOME), "scratch");
+        workspace.apply(&head(), &changes, &contents).map_err(|error| failed(error.to_string()))?;
         Ok(Self { directory, root })
     }
 
@@ -44,9 +52,19 @@ impl Project {
         &self.root
     }
 
+    /// Where what is done in it is remembered.
+    pub(super) fn home(&self) -> PathBuf {
+        self.root.join(HOME)
+    }
+
+    /// The file that is broken.
+    pub(super) fn broken_file(&self) -> PathBuf {
+        self.root.join("tally.sh")
+    }
+
     /// Whether the broken file has been mended.
     pub(super) fn is_mended(&self) -> Result<bool, Failure> {
-        let text = std::fs::read_to_string(self.root.join("tally.sh"));
+        let text = std::fs::read_to_string(self.broken_file());
         let text = text.map_err(|error| Failure::failed(format!("cannot read tally.sh again: {error}")))?;
         Ok(text.contains(MENDED))
     }
@@ -61,6 +79,21 @@ impl Project {
     pub(super) fn keep(self) -> PathBuf {
         let kept = self.directory.keep();
         kept.canonicalize().unwrap_or(kept)
+    }
+}
+
+fn head() -> OperationHead {
+    OperationHead {
+        id: oplog::new_id(),
+        timestamp: Clock::System.now(),
+        session_id: None,
+        message_id: None,
+        call_id: None,
+        tool_name: "demo".to_owned(),
+        label: "demo: the scratch project".to_owned(),
+        permission: "user".to_owned(),
+        outcome: Outcome::Applied,
+        undoes: Vec::new(),
     }
 }
 

@@ -1,0 +1,20 @@
+//! What the commands on recorded operations share: finding the workspace, naming operations,
+//! explaining errors, drawing verdicts and differences.
+//!
+//! Looking does not make anything: a directory where nothing was ever recorded stays as it is.
+
+mod content;
+mod diff;
+mod failure;
+mod ids;
+mod image;
+mod memory;
+mod verdicts;
+
+pub(super) use content::{Content, Contents};
+pub(super) use diff::{LineCount, count, unified};
+pub(super) use failure::{from_log, from_undo, from_workspace};
+pub(super) use ids::ShortIds;
+pub(super) use image::transition;
+pub(super) use memory::{Memory, local_time, print_notices, recover_known};
+pub(super) use verdicts::{Deed, Look, as_json, is_complete, render};

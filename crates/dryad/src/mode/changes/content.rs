@@ -1,0 +1,75 @@
+//! The text of one side of a change, if it can be had.
+
+use dryad_effects::fingerprint::blob_id;
+use dryad_effects::vault::Vault;
+use dryad_protocol::image::{FileImage, Image};
+use dryad_protocol::path::FilePath;
+
+/// Larger files are told by their size.
+const LARGEST: u64 = 1024 * 1024;
+
+/// How far binary files are searched for a zero byte.
+const SEARCHED: usize = 8 * 1024;
+
+/// One side of a change as far as a difference can be drawn of it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(in crate::mode) enum Content {
+    /// There is no file on this side.
+    None,
+    /// A text.
+    Text(String),
+    /// A file that is no text, or too large to compare.
+    Bytes {
+        /// How long it is.
+        size: u64,
+    },
+    /// A file whose bytes are not at hand.
+    Lost {
+        /// How long it was.
+        size: u64,
+        /// Why they are not at hand.
+        why: String,
+    },
+}
+
+/// Where contents come from: the vault, or the tree if the file still has them.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::mode) struct Contents<'a> {
+    /// The kept contents.
+    pub(in crate::mode) vault: &'a Vault,
+}
+
+impl Contents<'_> {
+    /// The content of one side of a change of `path`.
+    pub(in crate::mode) fn of(&self, path: &FilePath, image: &Image) -> Content {
+        match image {
+            Image::Absent | Image::Symlink { .. } | Image::Directory { .. } => Content::None,
+            Image::File(file) if file.size > LARGEST => Content::Bytes { size: file.size },
+            Image::File(file) => self.file(path, file),
+        }
+    }
+
+    fn file(&self, path: &FilePath, file: &FileImage) -> Content {
+        let bytes = match self.vault.read(file.blob) {
+            Ok(bytes) => bytes,
+            Err(error) => match from_tree(path, file) {
+                Some(bytes) => bytes,
+                None => return Content::Lost { size: file.size, why: error.to_string() },
+            },
+        };
+        let is_binary = bytes.get(..SEARCHED.min(bytes.len())).is_some_and(|start| start.contains(&0));
+        match String::from_utf8(bytes) {
+            Ok(text) if !is_binary => Content::Text(text),
+            Ok(_) | Err(_) => Content::Bytes { size: file.size },
+        }
+    }
+}
+
+/// The bytes of the file in the tree, if they are the ones that are looked for.
+fn from_tree(path: &FilePath, file: &FileImage) -> Option<Vec<u8>> {
+    let metadata = path.as_path().symlink_metadata().ok()?;
+    if !metadata.is_file() || metadata.len() != file.size {
+        return None;
+    }
+    std::fs::read(path.as_path()).ok().filter(|bytes| blob_id(bytes) == file.blob)
+}

@@ -1,0 +1,230 @@
+//! `dryad show`: one operation, with the difference it made.
+
+use super::changes::{
+    Content, Contents, LineCount, Memory, ShortIds, count, from_log, from_workspace, local_time, transition, unified,
+};
+use crate::args::ShowArguments;
+use crate::output;
+use crate::report::{Exit, Failure};
+use crate::terminal::{Style, harmless};
+use dryad_protocol::change_set::{Change, ChangeSet};
+use dryad_protocol::id::OperationId;
+use dryad_protocol::image::Image;
+use dryad_protocol::operation::{Operation, OperationEffect, Outcome};
+use dryad_safety::oplog::{FileLog, LogError, State};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io;
+
+/// An operation, and everything needed to draw it.
+struct Shown<'a> {
+    operation: Operation,
+    state: State,
+    memory: &'a Memory,
+    contents: Contents<'a>,
+    ids: ShortIds,
+    style: Style,
+}
+
+/// Shows the operation.
+///
+/// # Errors
+///
+/// When there is no such operation, or it cannot be read.
+pub(super) fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
+    let memory = Memory::open(&arguments.place)?;
+    let workspace = memory.workspace()?;
+    workspace.recover().map_err(|error| from_workspace(&error))?;
+    let log = workspace.log().map_err(|error| from_workspace(&error))?;
+    memory.print_notices();
+    let (operation, state) = find(&log, &arguments.operation).map_err(|error| from_log(&error))?;
+    let shown = Shown {
+        ids: ids(&log, &operation, &state),
+        operation,
+        state,
+        memory: &memory,
+        contents: Contents { vault: workspace.vault().map_err(|error| from_workspace(&error))? },
+        style: Style::of(&io::stdout()),
+    };
+    match (arguments.json, arguments.stat) {
+        (true, _) => output::print_json(&shown.json())?,
+        (false, true) => output::print(&(shown.head() + &shown.stat()))?,
+        (false, false) => output::print(&(shown.head() + &shown.effect()))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn find(log: &FileLog, prefix: &str) -> Result<(Operation, State), LogError> {
+    let id = log.find(prefix)?;
+    for item in log.with_states() {
+        let (entry, state) = item?;
+        if entry.head.id == id {
+            return Ok((log.operation(&entry)?, state));
+        }
+    }
+    Err(LogError::Unknown { prefix: prefix.to_owned() })
+}
+
+fn ids(log: &FileLog, operation: &Operation, state: &State) -> ShortIds {
+    let mut wanted: Vec<&OperationId> = vec![&operation.head.id];
+    wanted.extend(&operation.head.undoes);
+    match state {
+        State::Effective => {}
+        State::UndoneBy(by) => wanted.push(by),
+    }
+    ShortIds::reaching(log, &wanted)
+}
+
+impl Shown<'_> {
+    fn head(&self) -> String {
+        let head = &self.operation.head;
+        let mut text = format!("{} {}\n", self.style.bold("operation"), self.style.cyan(head.id.as_str()));
+        let mut line = |name: &str, value: &str| writeln!(text, "{name:<11}{}", harmless(value)).ok();
+        line("what", &head.label);
+        line("when", &local_time(head.timestamp));
+        line("session", head.session_id.as_ref().map_or("-", |id| id.as_str()));
+        line("message", head.message_id.as_deref().unwrap_or("-"));
+        line("allowed by", &head.permission);
+        match head.outcome {
+            Outcome::Applied => {}
+            Outcome::Unproven => drop(line("outcome", "unproven: a path held something else right afterwards")),
+        }
+        for undone in &head.undoes {
+            line("undoes", &self.ids.short(undone));
+        }
+        match &self.state {
+            State::Effective => {}
+            State::UndoneBy(by) => drop(line("undone by", &self.ids.short(by))),
+        }
+        text
+    }
+
+    fn effect(&self) -> String {
+        match &self.operation.effect {
+            OperationEffect::Command { command } => {
+                format!("ran        {}\nin         {}\n", harmless(&command.command), command.cwd)
+            }
+            OperationEffect::Files { changes } => changes.iter().map(|change| self.difference(change)).collect(),
+        }
+    }
+
+    /// One path: what became of it, and the difference of its text.
+    fn difference(&self, change: &Change) -> String {
+        let name = harmless(&self.memory.shown(&change.path)).into_owned();
+        let mut text = format!("\n{}", self.style.bold(&name));
+        if let Some(what) = transition(&change.before, &change.after) {
+            write!(text, "  {}", harmless(&what)).ok();
+        }
+        text.push('\n');
+        match self.sides(change) {
+            (Content::None, Content::None) => {}
+            (Content::Lost { why, .. }, _) => drop(writeln!(text, "  not at hand before: {why}")),
+            (_, Content::Lost { why, .. }) => drop(writeln!(text, "  not at hand after: {why}")),
+            (before, after) => match (as_text(&before), as_text(&after)) {
+                (Some(before), Some(after)) if before == after => {}
+                (Some(before), Some(after)) => {
+                    let side = |image: &Image, letter: &str| match image.blob() {
+                        Some(_) => format!("{letter}/{name}"),
+                        None => "/dev/null".to_owned(),
+                    };
+                    writeln!(text, "--- {}\n+++ {}", side(&change.before, "a"), side(&change.after, "b")).ok();
+                    text.push_str(&unified(before, after, self.style));
+                }
+                (None, _) | (_, None) => {
+                    writeln!(text, "  not compared: {}", sizes(&change.before, &change.after)).ok();
+                }
+            },
+        }
+        text
+    }
+
+    fn stat(&self) -> String {
+        let OperationEffect::Files { changes } = &self.operation.effect else { return self.effect() };
+        let mut text = "\n".to_owned();
+        let mut total = LineCount::default();
+        for change in changes.iter() {
+            let name = harmless(&self.memory.shown(&change.path)).into_owned();
+            let what = match self.lines(change) {
+                Some(lines) => {
+                    total.added += lines.added;
+                    total.removed += lines.removed;
+                    self.counted(lines)
+                }
+                None => sizes(&change.before, &change.after),
+            };
+            let became = transition(&change.before, &change.after).map(|what| format!("  {}", harmless(&what)));
+            writeln!(text, "{name}  {what}{}", became.unwrap_or_default()).ok();
+        }
+        writeln!(text, "{}, {}", paths(changes), self.counted(total)).ok();
+        text
+    }
+
+    fn counted(&self, lines: LineCount) -> String {
+        let (added, removed) = (format!("+{}", lines.added), format!("-{}", lines.removed));
+        format!("{} {}", self.style.green(&added), self.style.red(&removed))
+    }
+
+    /// How many lines differ, if both sides are texts at hand.
+    fn lines(&self, change: &Change) -> Option<LineCount> {
+        let (before, after) = self.sides(change);
+        Some(count(as_text(&before)?, as_text(&after)?))
+    }
+
+    fn sides(&self, change: &Change) -> (Content, Content) {
+        (self.contents.of(&change.path, &change.before), self.contents.of(&change.path, &change.after))
+    }
+
+    fn json(&self) -> Value {
+        let mut value = json!(self.operation.head);
+        match &self.state {
+            State::Effective => {}
+            State::UndoneBy(by) => value["undoneBy"] = json!(by),
+        }
+        match &self.operation.effect {
+            OperationEffect::Command { command } => value["command"] = json!(command),
+            OperationEffect::Files { changes } => {
+                value["changes"] = changes.iter().map(|change| self.change_json(change)).collect();
+            }
+        }
+        value
+    }
+
+    fn change_json(&self, change: &Change) -> Value {
+        let mut value = json!(change);
+        let (before, after) = self.sides(change);
+        if let (Some(before), Some(after)) = (as_text(&before), as_text(&after)) {
+            value["lines"] = json!(count(before, after));
+            value["diff"] = json!(unified(before, after, Style::PLAIN));
+        }
+        for (side, content) in [("beforeLost", before), ("afterLost", after)] {
+            if let Content::Lost { why, .. } = content {
+                value[side] = json!(why);
+            }
+        }
+        value
+    }
+}
+
+/// The text that a difference is drawn of; where there is no file it is empty.
+fn as_text(content: &Content) -> Option<&str> {
+    match content {
+        Content::None => Some(""),
+        Content::Text(text) => Some(text),
+        Content::Bytes { .. } | Content::Lost { .. } => None,
+    }
+}
+
+fn sizes(before: &Image, after: &Image) -> String {
+    let size = |image: &Image| match image {
+        Image::File(file) => format!("{} bytes", file.size),
+        Image::Absent | Image::Symlink { .. } | Image::Directory { .. } => "nothing".to_owned(),
+    };
+    format!("{} became {}", size(before), size(after))
+}
+
+fn paths(changes: &ChangeSet) -> String {
+    match changes.len() {
+        1 => "1 path".to_owned(),
+        count => format!("{count} paths"),
+    }
+}
