@@ -8,6 +8,7 @@ use crate::fingerprint::image_at;
 use crate::vault::{Vault, VaultError};
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::{BlobId, FileImage, Image};
+use dryad_protocol::path::FilePath;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -116,6 +117,11 @@ pub(super) fn inode(unit: &Unit) -> u64 {
 
 /// Moves the before-images in a unit's slot into the vault. Can be repeated.
 pub(super) fn absorb(unit: &Unit, vault: &Vault) -> Result<(), ApplyError> {
+    let rest = disk::resting_place(&unit.slot);
+    if unit.step == Step::Replace && rest.symlink_metadata().is_ok() {
+        // An exchange in three steps was left before its last.
+        disk::rename_new(&rest, &unit.slot).map_err(io_error("clear what lay beside", &FilePath::new(unit.path())))?;
+    }
     match unit.step {
         Step::Replace | Step::Remove => clear(unit, Staging::Complete, |change| &change.before, &mut |blob, place| {
             if vault.is_beside(unit.path()) { absorb_file(vault, blob, place) } else { disk::remove_file(place) }

@@ -31,7 +31,14 @@ pub(super) fn swap_back(unit: &Unit, inode: u64) -> Result<(), ApplyError> {
         }
         (_, State::Before) => Ok(()),
         (Step::Create, State::After) => disk::rename_new(path, slot).map_err(io_error("take back", &named)),
-        (Step::Replace, State::After) => disk::exchange(slot, path).map_err(io_error("put back", &named)),
+        (Step::Replace, State::After) => {
+            let rest = disk::resting_place(slot);
+            if rest.symlink_metadata().is_ok() {
+                // An exchange in three steps was left before its last.
+                disk::rename_new(&rest, slot).map_err(io_error("put back", &named))?;
+            }
+            disk::exchange(slot, path).map_err(io_error("put back", &named))
+        }
         (Step::Remove, State::After) => disk::rename_new(slot, path).map_err(io_error("put back", &named)),
         (_, State::Between) => disk::rename_new(&disk::resting_place(slot), path).map_err(io_error("put back", &named)),
         (_, State::Else) => {
