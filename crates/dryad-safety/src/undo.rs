@@ -89,14 +89,14 @@ pub enum Mode {
 /// Takes the selected operations back, the newest first. Blocking.
 pub fn undo(workspace: &Workspace, selection: &Selection, mode: Mode, clock: &Clock) -> Result<Vec<Report>, UndoError> {
     workspace.recover()?;
-    let targets = select::targets(&workspace.log()?, selection)?;
+    let targets = select::targets(workspace.log()?, selection)?;
     targets.iter().map(|target| take_back(workspace, target, "undo", mode, clock)).collect()
 }
 
 /// Does the newest undone operations again. Blocking.
 pub fn redo(workspace: &Workspace, count: usize, mode: Mode, clock: &Clock) -> Result<Vec<Report>, UndoError> {
     workspace.recover()?;
-    let targets = select::undos(&workspace.log()?, count)?;
+    let targets = select::undos(workspace.log()?, count)?;
     targets.iter().map(|target| take_back(workspace, target, "redo", mode, clock)).collect()
 }
 

@@ -64,6 +64,7 @@ enum Place {
 struct Opened {
     state: PathBuf,
     applier: Applier,
+    log: FileLog,
 }
 
 impl Workspace {
@@ -87,9 +88,9 @@ impl Workspace {
         Ok(self.opened()?.applier.vault())
     }
 
-    /// The log, opened anew: it shows what other processes have added.
-    pub fn log(&self) -> Result<FileLog, WorkspaceError> {
-        Ok(FileLog::open(&self.opened()?.state)?)
+    /// The log. It shows what other processes add, too.
+    pub fn log(&self) -> Result<&FileLog, WorkspaceError> {
+        Ok(&self.opened()?.log)
     }
 
     fn opened(&self) -> Result<&Opened, WorkspaceError> {
@@ -116,7 +117,8 @@ impl Workspace {
         let vault = self.home.join("vault");
         let vault = Vault::open(&vault).map_err(unusable(&vault))?;
         let applier = Applier::new(state.join("journal"), vault);
-        Ok(self.opened.get_or_init(|| Opened { state, applier }))
+        let log = FileLog::open(&state)?;
+        Ok(self.opened.get_or_init(|| Opened { state, applier, log }))
     }
 
     fn note(&self, text: String) {
@@ -127,7 +129,7 @@ impl Workspace {
     pub fn recover(&self) -> Result<(), WorkspaceError> {
         if self.opened()?.state.join("journal").exists() {
             let _lock = self.lock()?;
-            self.recover_locked(&self.log()?)?;
+            self.recover_locked(self.log()?)?;
         }
         Ok(())
     }
@@ -139,11 +141,11 @@ impl Workspace {
     pub fn apply(&self, head: &OperationHead, changes: &ChangeSet, contents: &Contents) -> Result<(), WorkspaceError> {
         let _lock = self.lock()?;
         let log = self.log()?;
-        self.recover_locked(&log)?;
+        self.recover_locked(log)?;
         let record = serde_json::to_string(head).unwrap_or_default();
         self.keep_texts(changes, contents)?;
         let request = Request { changes, contents, record: &record };
-        let mut commit = |outcome: Outcome| append_files(&log, head, changes, outcome);
+        let mut commit = |outcome: Outcome| append_files(log, head, changes, outcome);
         Ok(self.opened()?.applier.apply(&request, &mut commit)?)
     }
 
