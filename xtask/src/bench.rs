@@ -1,9 +1,10 @@
 //! Speed, as ratios within one run: times of two runs or of two machines say nothing together.
 //!
-//! Two parts. The side-by-side suite drives the binary against a scripted model beside the *floor*,
+//! Three parts. The side-by-side suite drives the binary against a scripted model beside the *floor*,
 //! the least program that can do the job. The search part runs our `grep` and `find` beside `rg` and
-//! `fd` over a generated tree.
+//! `fd` over a generated tree. The changes part applies and undoes changes beside the same done by hand.
 
+mod changes;
 mod search;
 mod suite;
 mod table;
@@ -39,16 +40,22 @@ enum Part {
     Suite,
     /// grep and find beside rg and fd
     Search,
+    /// Changes applied and undone, beside the same done by hand
+    Changes,
 }
 
 /// Measures; true when every figure keeps its limit, or only a report was wanted.
 pub(crate) fn run(repository: &Repository, arguments: &BenchArguments) -> Result<bool> {
     let mut rows = Vec::new();
-    if arguments.only != Some(Part::Search) {
+    let is_wanted = |part: Part| arguments.only.is_none_or(|only| only == part);
+    if is_wanted(Part::Suite) {
         rows.extend(run_suite(repository, arguments)?);
     }
-    if arguments.only != Some(Part::Suite) {
+    if is_wanted(Part::Search) {
         rows.extend(search::measure(repository)?);
+    }
+    if is_wanted(Part::Changes) {
+        rows.extend(changes::measure(repository)?);
     }
     print!("{}", table::render(&rows));
     Ok(arguments.report_only || rows.iter().all(Row::is_kept))

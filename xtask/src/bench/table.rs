@@ -21,6 +21,8 @@ pub(crate) enum Limit {
     Times(f64),
     /// This much, whatever the other's figure is: sizes and counts only, never times.
     AtMost(f64),
+    /// Anything: it is told for the record, and need only be measured.
+    None,
 }
 
 impl Row {
@@ -35,6 +37,7 @@ impl Row {
         let (figure, limit) = match self.limit {
             Limit::Times(limit) => (self.ratio(), limit),
             Limit::AtMost(limit) => (self.ours, limit),
+            Limit::None => (self.ours, f64::INFINITY),
         };
         figure.is_some_and(|figure| figure <= limit)
     }
@@ -55,6 +58,7 @@ pub(crate) fn render(rows: &[Row]) -> String {
         let limit = match row.limit {
             Limit::Times(limit) => format!("{limit}x"),
             Limit::AtMost(limit) => format!("{limit}"),
+            Limit::None => "-".to_owned(),
         };
         let verdict = match (row.is_kept(), row.ours) {
             (true, _) => "ok",
