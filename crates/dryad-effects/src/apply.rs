@@ -38,9 +38,6 @@ use std::path::PathBuf;
 use thiserror::Error;
 use unit::Unit;
 
-/// Contents up to this size travel in the journal: one sync makes everything durable.
-const INLINE: u64 = 256 * 1024;
-
 /// Why a change set was not applied. In every case but the last two nothing has changed.
 #[derive(Debug, Error)]
 pub enum ApplyError {
@@ -136,8 +133,8 @@ impl Applier {
         if units.is_empty() {
             return commit(Outcome::Applied).map_err(record_failed(&self.journal));
         }
-        let (intent, journal) = self.begin(request, &units)?;
-        let staged = self.stage(&intent, &units, journal);
+        let journal = self.begin(request, &units)?;
+        let staged = self.stage(request.contents, &units, journal);
         let inodes: Vec<u64> = units.iter().map(stage::inode).collect();
         let staging = if staged.is_ok() { Staging::Complete } else { Staging::Unfinished };
         match staged.and_then(|()| self.carry_out(&units, commit)) {
@@ -145,38 +142,32 @@ impl Applier {
                 self.settle(&units);
                 proof
             }
-            Err(failure) => match self.reverse(&intent, &units, &inodes, staging) {
+            Err(failure) => match self.reverse(request.contents, &units, &inodes, staging) {
                 stuck if stuck.is_empty() => Err(failure),
                 paths => Err(ApplyError::Torn { failure: Box::new(failure), paths }),
             },
         }
     }
 
-    fn begin(&self, request: &Request<'_>, units: &[Unit]) -> Result<(Intent, File), ApplyError> {
-        let needed = stage::needed(units, request.contents);
-        let is_small = needed.iter().map(|(_, size)| *size as u64).sum::<u64>() <= INLINE;
-        let meta = Meta {
-            record: request.record.to_owned(),
-            slots: units.iter().map(|unit| FilePath::new(&unit.slot)).collect(),
-            contents: if is_small { needed } else { Vec::new() },
-        };
-        let intent = Intent { meta, changes: request.changes.clone(), contents: request.contents.clone() };
-        let journal = self.journal.begin(&intent).map_err(|source| {
+    fn begin(&self, request: &Request<'_>, units: &[Unit]) -> Result<File, ApplyError> {
+        let slots = units.iter().map(|unit| FilePath::new(&unit.slot)).collect();
+        let meta = Meta { record: request.record.to_owned(), slots };
+        let intent = Intent { meta, changes: request.changes.clone() };
+        self.journal.begin(&intent).map_err(|source| {
             self.journal.clear().ok();
             record_failed(&self.journal)(source)
-        })?;
-        Ok((intent, journal))
+        })
     }
 
     /// Puts everything new into its slot and makes it durable.
-    fn stage(&self, intent: &Intent, units: &[Unit], mut journal: File) -> Result<(), ApplyError> {
+    fn stage(&self, contents: &Contents, units: &[Unit], mut journal: File) -> Result<(), ApplyError> {
         for unit in units {
             stage::secure_before(unit, &self.vault)?;
-            stage::stage(unit, &intent.contents, &self.vault)?;
+            stage::stage(unit, contents, &self.vault)?;
         }
         let inodes: Vec<u64> = units.iter().map(stage::inode).collect();
         self.journal.ready(&mut journal, &inodes).map_err(record_failed(&self.journal))?;
-        barrier::barrier(intent, units, &journal).map_err(record_failed(&self.journal))
+        barrier::barrier(units, &journal).map_err(record_failed(&self.journal))
     }
 
     /// Moves everything in and has it recorded. What comes back is the proof, or its absence: a path
@@ -205,10 +196,10 @@ impl Applier {
     }
 
     /// Puts back what was moved, removes what was staged, and returns the paths where that failed.
-    fn reverse(&self, intent: &Intent, units: &[Unit], inodes: &[u64], staging: Staging) -> Vec<FilePath> {
+    fn reverse(&self, contents: &Contents, units: &[Unit], inodes: &[u64], staging: Staging) -> Vec<FilePath> {
         let unwind = |unit: &Unit, inode: u64| {
             swap::swap_back(unit, inode)?;
-            stage::unstage(unit, &intent.contents, &self.vault, staging)
+            stage::unstage(unit, contents, &self.vault, staging)
         };
         let inodes = inodes.iter().copied().chain(std::iter::repeat(0)).take(units.len()).collect::<Vec<_>>();
         let stuck = |(unit, inode): (&Unit, u64)| unwind(unit, inode).err().map(|_| FilePath::new(unit.path()));

@@ -48,6 +48,29 @@ pub(crate) fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Writes a file's data out, without making its name or length durable: the next sync of any file on the
+/// same file system does that, where [`commits_in_order`].
+#[expect(unsafe_code, reason = "there is no safe wrapper of this call")]
+pub(crate) fn write_out(file: &File) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+    step()?;
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and no memory is passed.
+    match unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Whether syncing one file commits everything that its file system was told before: ext4 and XFS keep
+/// one log for all of them.
+pub(crate) fn commits_in_order(file: &File) -> io::Result<bool> {
+    const EXT: u32 = 0xef53;
+    const XFS: u32 = 0x5846_5342;
+    let kind = rustix::fs::fstatfs(file)?.f_type;
+    Ok([EXT, XFS].iter().any(|known| i64::from(*known) == kind))
+}
+
 /// Waits until everything on this directory's file system is on the disk.
 pub(crate) fn sync_file_system(directory: &File) -> io::Result<()> {
     step()?;

@@ -2,20 +2,16 @@
 //! whoever comes next.
 //!
 //! ```text
-//! magic · section(meta) · section(change set) · section(contents)      the intent, before anything is staged
-//! section(inodes)                                                      ready: everything new lies in its slot
+//! magic · section(meta) · section(change set)      the intent, before anything is staged
+//! section(inodes)                                  ready: everything new lies in its slot
 //! ```
 //!
 //! A section is a length, the bytes and a checksum. A torn intent means that nothing was done; an intent
-//! without the last section means that nothing was moved. The contents of a small change are in the
-//! journal itself, so that one sync makes all of it durable; those of a large one are made durable
-//! in their slots by one sync of the file system.
+//! without the last section means that nothing was moved.
 
 use crate::change_codec;
-use crate::contents::Contents;
 use crate::disk;
 use dryad_protocol::change_set::ChangeSet;
-use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -30,8 +26,6 @@ const SUM: usize = 16;
 pub(crate) struct Intent {
     pub(crate) meta: Meta,
     pub(crate) changes: ChangeSet,
-    /// New contents, if they are not in slots that were synced or moved.
-    pub(crate) contents: Contents,
 }
 
 /// The part of an intent that is neither the change nor its contents.
@@ -41,8 +35,6 @@ pub(crate) struct Meta {
     pub(crate) record: String,
     /// The units' slots, in the units' order.
     pub(crate) slots: Vec<FilePath>,
-    /// Names and lengths of the contents that follow.
-    pub(crate) contents: Vec<(BlobId, usize)>,
 }
 
 /// A journal as it was found.
@@ -69,8 +61,6 @@ impl Journal {
         let mut bytes = MAGIC.to_vec();
         section(&mut bytes, &serde_json::to_vec(&intent.meta)?);
         section(&mut bytes, &change_codec::encode(&intent.changes));
-        let blobs = intent.meta.contents.iter().filter_map(|(id, _)| intent.contents.get(*id));
-        section(&mut bytes, &blobs.flat_map(|blob| blob.iter().copied()).collect::<Vec<u8>>());
         let mut file = disk::create(&self.path)?;
         disk::write(&mut file, &bytes)?;
         Ok(file)
@@ -111,15 +101,8 @@ fn decode(bytes: &[u8]) -> Option<Found> {
     let mut rest = bytes.strip_prefix(MAGIC)?;
     let meta: Meta = serde_json::from_slice(take(&mut rest)?).ok()?;
     let changes = change_codec::decode(take(&mut rest)?).ok()?;
-    let mut stored = take(&mut rest)?;
-    let mut contents = Contents::default();
-    for (_, length) in &meta.contents {
-        let (blob, more) = stored.split_at_checked(*length)?;
-        contents.insert(blob);
-        stored = more;
-    }
     let ready = take(&mut rest).and_then(|inodes| serde_json::from_slice(inodes).ok());
-    Some(Found { intent: Intent { meta, changes, contents }, ready })
+    Some(Found { intent: Intent { meta, changes }, ready })
 }
 
 fn section(out: &mut Vec<u8>, bytes: &[u8]) {

@@ -34,12 +34,18 @@ pub(super) fn proven(units: &[Unit]) -> Result<(), ApplyError> {
 }
 
 fn differing<'c>(
-    changes: impl Iterator<Item = &'c Change>,
+    changes: impl Iterator<Item = &'c Change> + Clone,
     expected: impl Fn(&Change) -> &Image,
 ) -> Result<Vec<FilePath>, ApplyError> {
+    let is_link = |change: &&Change| matches!(expected(change), Image::Symlink { .. });
+    let links: HashSet<&Path> = changes.clone().filter(is_link).map(|change| change.path.as_path()).collect();
     let mut paths = Vec::new();
     for change in changes {
-        let now = image_at(change.path.as_path()).map_err(io_error("read", &change.path))?;
+        // Where a link stands, or has come, nothing lies below: what is seen there lies elsewhere.
+        let path = change.path.as_path();
+        let is_behind_link = !links.is_empty() && path.ancestors().skip(1).any(|above| links.contains(above));
+        let now =
+            if is_behind_link { Image::Absent } else { image_at(path).map_err(io_error("read", &change.path))? };
         if !now.same_content(expected(change)) {
             paths.push(change.path.clone());
         }

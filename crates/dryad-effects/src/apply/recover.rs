@@ -8,6 +8,7 @@ use super::stage::Staging;
 use super::swap::{State, state, swap, swap_back};
 use super::unit::{Unit, units};
 use super::{Applier, ApplyError, check};
+use crate::contents::Contents;
 use crate::journal::{Found, Intent};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::path::FilePath;
@@ -56,7 +57,7 @@ impl Applier {
         }
         let direction = match &found.ready {
             None => {
-                self.take_back(&found.intent, &units, &[], Staging::Unfinished)?;
+                self.take_back(&units, &[], Staging::Unfinished)?;
                 Direction::Reversed("it had not begun".to_owned())
             }
             // Recorded means done: what is left is to put the before-images away.
@@ -66,7 +67,7 @@ impl Applier {
             }
             Some(inodes) => self.go_on(&found, &units, inodes, records)?,
         };
-        let Intent { meta, changes, .. } = found.intent;
+        let Intent { meta, changes } = found.intent;
         Ok(Some(Recovered { direction, changes, record: meta.record }))
     }
 
@@ -85,13 +86,13 @@ impl Applier {
         });
         match finished.and_then(|()| check::proven(units)) {
             Ok(()) => {
-                let Intent { meta, changes, .. } = &found.intent;
+                let Intent { meta, changes } = &found.intent;
                 records.add(&meta.record, changes).map_err(self.unrecorded())?;
                 self.settle(units);
                 Ok(Direction::Finished)
             }
             Err(reason) => {
-                self.take_back(&found.intent, units, inodes, Staging::Complete)?;
+                self.take_back(units, inodes, Staging::Complete)?;
                 Ok(Direction::Reversed(reason.to_string()))
             }
         }
@@ -102,8 +103,10 @@ impl Applier {
     }
 
     /// Takes everything back, or says what is stuck and leaves the journal for another try.
-    fn take_back(&self, intent: &Intent, units: &[Unit], inodes: &[u64], staging: Staging) -> Result<(), ApplyError> {
-        match self.reverse(intent, units, inodes, staging) {
+    fn take_back(&self, units: &[Unit], inodes: &[u64], staging: Staging) -> Result<(), ApplyError> {
+        // Which contents were in memory is not known any more: all of them go to the vault, and what nobody
+        // needs there is collected.
+        match self.reverse(&Contents::default(), units, inodes, staging) {
             stuck if stuck.is_empty() => Ok(()),
             paths => {
                 let failure = ApplyError::Stale { paths: paths.clone() };

@@ -23,18 +23,6 @@ pub(super) enum Staging {
     Complete,
 }
 
-/// Names and lengths of the contents in memory that these units bring.
-pub(super) fn needed(units: &[Unit], contents: &Contents) -> Vec<(BlobId, usize)> {
-    let brought = units.iter().filter(|unit| unit.brings()).flat_map(|unit| &unit.changes);
-    let mut needed: Vec<(BlobId, usize)> = brought
-        .filter_map(|change| change.after.blob())
-        .filter_map(|blob| contents.get(blob).map(|bytes| (blob, bytes.len())))
-        .collect();
-    needed.sort_unstable();
-    needed.dedup();
-    needed
-}
-
 /// Puts a unit's new content into its slot.
 pub(super) fn stage(unit: &Unit, contents: &Contents, vault: &Vault) -> Result<(), ApplyError> {
     if !unit.brings() {
@@ -153,11 +141,13 @@ fn clear(
             disk::set_mode(&unit.in_slot(change.path.as_path()), 0o700).ok();
         }
     }
-    for change in unit.changes.iter().rev() {
+    // Where one side has nothing there is nothing to clear; below a link one would even look elsewhere.
+    let is_there = |change: &&Change| !matches!(side(change), Image::Absent);
+    for change in unit.changes.iter().rev().filter(is_there) {
         let place = unit.in_slot(change.path.as_path());
         let there = image_at(&place).map_err(io_error("read", &change.path))?;
         let cleared = match (side(change), &there) {
-            (_, Image::Absent) | (Image::Absent, _) => Ok(()),
+            (_, Image::Absent) => Ok(()),
             (Image::File(file), Image::File(found)) if file.blob == found.blob => keep(file.blob, &place),
             (Image::Symlink { .. }, Image::Symlink { .. }) => disk::remove_file(&place),
             (Image::Directory { .. }, Image::Directory { .. }) => disk::remove_directory(&place),
