@@ -17,4 +17,4 @@ pub(super) use failure::{from_log, from_undo, from_workspace};
 pub(super) use ids::ShortIds;
 pub(super) use image::transition;
 pub(super) use memory::{Memory, local_time, print_notices, recover_known};
-pub(super) use verdicts::{Deed, Look, as_json, is_complete, render};
+pub(super) use verdicts::{Deed, Look, as_json, is_complete, meant, render};

@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &LogArguments) -> Result<Exit, Failure> {
     workspace.recover().map_err(|error| from_workspace(&error))?;
     let log = workspace.log().map_err(|error| from_workspace(&error))?;
     let path = arguments.path.as_deref().map(|path| memory.typed(path));
-    let listing = list(&log, arguments, path.as_ref()).map_err(|error| from_log(&error))?;
+    let listing = list(log, arguments, path.as_ref()).map_err(|error| from_log(&error))?;
     memory.print_notices();
     print(&listing, arguments.json)
 }
@@ -100,11 +100,13 @@ fn render(listing: &Listing, style: Style) -> String {
     let tool_width = listing.rows.iter().map(|row| row.head.tool_name.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for row in &listing.rows {
+        // What is undone is dim as a whole.
+        let inner = if row.undone_by.is_some() { Style::PLAIN } else { style };
         let id: String = row.head.id.as_str().chars().take(id_width).collect();
-        let id = style.cyan(&id);
-        let time = style.dim(&local_time(row.head.timestamp)).into_owned();
+        let time = local_time(row.head.timestamp);
         let tool = format!("{:<tool_width$}", row.head.tool_name);
-        let line = format!("{} {id}  {time}  {}  {}", mark(row), harmless(&tool), about(row, &listing.ids));
+        let (id, time, tool) = (inner.cyan(&id), inner.dim(&time), harmless(&tool));
+        let line = format!("{} {id}  {time}  {tool}  {}", mark(row), about(row, &listing.ids));
         writeln!(text, "{}", if row.undone_by.is_some() { style.dim(&line) } else { line.as_str().into() }).ok();
     }
     text

@@ -37,13 +37,13 @@ pub(super) fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     workspace.recover().map_err(|error| from_workspace(&error))?;
     let log = workspace.log().map_err(|error| from_workspace(&error))?;
     memory.print_notices();
-    let (operation, state) = find(&log, &arguments.operation).map_err(|error| from_log(&error))?;
+    let (operation, state) = find(log, &arguments.operation).map_err(|error| from_log(&error))?;
     let shown = Shown {
-        ids: ids(&log, &operation, &state),
+        ids: ids(log, &operation, &state),
         operation,
         state,
         memory: &memory,
-        contents: Contents { vault: workspace.vault().map_err(|error| from_workspace(&error))? },
+        contents: memory.contents()?,
         style: Style::of(&io::stdout()),
     };
     match (arguments.json, arguments.stat) {

@@ -1,6 +1,6 @@
 //! `dryad undo`: takes operations back, and tells for every path what came of it.
 
-use super::changes::{Deed, Look, Memory, ShortIds, as_json, from_undo, from_workspace, is_complete, render};
+use super::changes::{Deed, Look, Memory, ShortIds, as_json, from_undo, from_workspace, is_complete, meant, render};
 use crate::args::{UndoArguments, WayArguments};
 use crate::output;
 use crate::report::{Exit, Failure};
@@ -36,8 +36,8 @@ pub(super) fn tell(reports: &[Report], deed: Deed, mode: Mode, memory: &Memory, 
         output::print_json(&as_json(reports, mode))?;
     } else {
         let log = memory.workspace()?.log().map_err(|error| from_workspace(&error))?;
-        let targets: Vec<&OperationId> = reports.iter().map(|report| &report.target.id).collect();
-        let ids = ShortIds::reaching(&log, &targets);
+        let targets: Vec<&OperationId> = reports.iter().flat_map(meant).collect();
+        let ids = ShortIds::reaching(log, &targets);
         let look = Look { path: &|path| memory.shown(path), ids: &ids, style: Style::of(&io::stdout()) };
         output::print(&render(reports, deed, mode, &look))?;
     }

@@ -1,6 +1,6 @@
 //! What was done can be listed, shown, taken back and done again, by one process after the other.
 
-use crate::scene::{Outcome, Scene, names};
+use crate::scene::{Outcome, Scene, finish, names};
 use expect_test::expect;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -264,6 +264,9 @@ fn an_operation_is_shown_with_its_difference() {
          end
     "#]]
     .assert_eq(difference);
+    scene.write("notes.txt", "something else\n");
+    let later = normal(&scene, &scene.run(&["show", &id]).done());
+    assert_eq!(later, shown, "what the user does afterwards does not matter");
     assert!(scene.run(&["show", &id, "--stat"]).done().ends_with("notes.txt  +1 -1\n1 path, +1 -1\n"));
     let value: Value = serde_json::from_str(&scene.run(&["show", &id, "--json"]).done()).unwrap();
     assert_eq!(value["changes"][0]["lines"], json!({"added": 1, "removed": 1}));
@@ -386,4 +389,59 @@ fn flip(path: &Path, position: usize) {
     bytes[position] ^= 1;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
     std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_torn_journal_does_not_stand_in_the_way() {
+    let scene = edited();
+    // A journal that was torn before anything was done.
+    std::fs::write(state(&scene).join("journal"), b"DRYADJ1\n").unwrap();
+    scene.run(&["log"]).done();
+    assert!(!state(&scene).join("journal").exists());
+    scene.run(&["undo"]).done();
+    assert_eq!(scene.read("notes.txt"), BEFORE);
+}
+
+#[test]
+fn a_run_killed_at_any_step_is_recovered_and_told_once() {
+    let counted = about_to_edit_again();
+    let steps_file = counted.tmp().join("steps");
+    play_with_fault(&counted, &format!("count:{}", steps_file.display())).done();
+    let steps: u32 = std::fs::read_to_string(&steps_file).unwrap().parse().unwrap();
+    let mut notices = 0;
+    for step in 1..=steps {
+        let scene = about_to_edit_again();
+        let before = scene.read("notes.txt");
+        assert_eq!(play_with_fault(&scene, &format!("kill:{step}")).code, None, "killed at step {step}");
+        let first = scene.run(&["log"]);
+        let is_done = first.stdout.lines().count() == 2;
+        let expected = if is_done { before.replace("three\n", "drei\n") } else { before };
+        assert_eq!((first.code, scene.read("notes.txt")), (Some(0), expected), "step {step}: {first:?}");
+        notices += u32::from(first.stderr.contains("note: recovered an interrupted change: edit: notes.txt"));
+        let second = scene.run(&["verify"]);
+        assert!(second.code == Some(0) && second.stderr.is_empty(), "step {step}: {second:?}");
+    }
+    assert!(notices > 0, "no step of {steps} left a change to recover");
+}
+
+fn about_to_edit_again() -> Scene {
+    let scene = edited();
+    scene.write("story.json", json!({"steps": edits(&[("notes.txt", "three\n", "drei\n")])}).to_string());
+    scene
+}
+
+fn play_with_fault(scene: &Scene, fault: &str) -> Outcome {
+    let mut command = scene.command(&["-p", "--script", "story.json", "x"]);
+    finish(command.env("DRYAD_FAULT", fault).spawn().unwrap())
+}
+
+#[test]
+fn two_copies_of_a_workspace_are_told() {
+    let scene = edited();
+    let copy = scene.tmp().join("copy");
+    std::fs::create_dir_all(copy.join(".dryad")).unwrap();
+    std::fs::copy(scene.work().join(".dryad/workspace-id"), copy.join(".dryad/workspace-id")).unwrap();
+    let outcome = scene.run(&["log", "--cwd", copy.to_str().unwrap()]);
+    assert!(outcome.stderr.contains("share one log: one is a copy of the other"), "{outcome:?}");
+    assert_eq!((outcome.code, outcome.stdout.lines().count()), (Some(0), 1));
 }

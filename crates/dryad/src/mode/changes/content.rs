@@ -1,6 +1,7 @@
 //! The text of one side of a change, if it can be had.
 
 use dryad_effects::fingerprint::blob_id;
+use dryad_effects::texts::Texts;
 use dryad_effects::vault::Vault;
 use dryad_protocol::image::{FileImage, Image};
 use dryad_protocol::path::FilePath;
@@ -32,11 +33,13 @@ pub(in crate::mode) enum Content {
     },
 }
 
-/// Where contents come from: the vault, or the tree if the file still has them.
-#[derive(Clone, Copy, Debug)]
+/// Where contents come from: the vault, the tree if the file still has them, or the kept differences.
+#[derive(Debug)]
 pub(in crate::mode) struct Contents<'a> {
-    /// The kept contents.
+    /// The contents that were replaced.
     pub(in crate::mode) vault: &'a Vault,
+    /// What was written over texts.
+    pub(in crate::mode) texts: Texts,
 }
 
 impl Contents<'_> {
@@ -52,7 +55,7 @@ impl Contents<'_> {
     fn file(&self, path: &FilePath, file: &FileImage) -> Content {
         let bytes = match self.vault.read(file.blob) {
             Ok(bytes) => bytes,
-            Err(error) => match from_tree(path, file) {
+            Err(error) => match from_tree(path, file).or_else(|| self.texts.read(file.blob, self.vault)) {
                 Some(bytes) => bytes,
                 None => return Content::Lost { size: file.size, why: error.to_string() },
             },

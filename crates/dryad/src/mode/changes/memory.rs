@@ -1,5 +1,6 @@
 //! The memory of the workspace around a directory, if it has one.
 
+use super::content::Contents;
 use super::failure::from_workspace;
 use crate::args::PlaceArguments;
 use crate::home::Home;
@@ -7,6 +8,7 @@ use crate::options;
 use crate::output;
 use crate::report::Failure;
 use dryad_effects::identity::{self, Identity};
+use dryad_effects::texts::Texts;
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::Timestamp;
 use dryad_safety::workspace::Workspace;
@@ -55,6 +57,16 @@ impl Memory {
             Failure::failed(format!("nothing is recorded for {}", self.workdir.display()))
                 .hint("Change to a directory in which dryad has worked, or give --cwd.")
         })
+    }
+
+    /// Where the contents of its operations come from.
+    ///
+    /// # Errors
+    ///
+    /// When nothing was ever recorded, or the vault cannot be used.
+    pub(in crate::mode) fn contents(&self) -> Result<Contents<'_>, Failure> {
+        let vault = self.workspace()?.vault().map_err(|error| from_workspace(&error))?;
+        Ok(Contents { vault, texts: Texts::new(self.state().unwrap_or_default().join("texts")) })
     }
 
     /// Where the workspace's log and lock lie.

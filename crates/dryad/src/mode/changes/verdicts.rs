@@ -2,6 +2,7 @@
 
 use super::ShortIds;
 use crate::terminal::{Style, harmless};
+use dryad_protocol::id::OperationId;
 use dryad_protocol::path::FilePath;
 use dryad_safety::undo::{Mode, PathReport, Report, Verdict};
 use serde_json::{Value, json};
@@ -30,6 +31,11 @@ pub(in crate::mode) fn is_complete(reports: &[Report]) -> bool {
     reports.iter().all(Report::is_complete)
 }
 
+/// The operations that a report speaks of.
+pub(in crate::mode) fn meant(report: &Report) -> impl Iterator<Item = &OperationId> {
+    std::iter::once(&report.target.id).chain(&report.target.undoes)
+}
+
 /// How paths and ids are shown, and in which colours.
 pub(in crate::mode) struct Look<'a> {
     /// A path as people read it.
@@ -45,8 +51,11 @@ pub(in crate::mode) fn render(reports: &[Report], deed: Deed, mode: Mode, look: 
     let Look { path: shown, ids, style } = *look;
     let mut text = String::new();
     for report in reports {
-        let label = harmless(&report.target.label).into_owned();
-        writeln!(text, "{}  {}", style.bold(&ids.short(&report.target.id)), label).ok();
+        let label = match deed {
+            Deed::Undo => report.target.label.as_str(),
+            Deed::Redo => report.target.label.trim_start_matches("Undo: "),
+        };
+        writeln!(text, "{}  {}", style.bold(&subject(report, deed, ids)), harmless(label)).ok();
         for path in &report.paths {
             writeln!(text, "  {}  {}", harmless(&shown(&path.path)), verdict(&path.verdict, look)).ok();
         }
@@ -72,10 +81,19 @@ fn verdict(verdict: &Verdict, look: &Look<'_>) -> String {
     }
 }
 
+/// The operation that is meant: for a redo the one that had been undone.
+fn subject(report: &Report, deed: Deed, ids: &ShortIds) -> String {
+    let id = match deed {
+        Deed::Undo => &report.target.id,
+        Deed::Redo => report.target.undoes.first().unwrap_or(&report.target.id),
+    };
+    ids.short(id)
+}
+
 /// The last line: success is claimed only if there is nothing else to say.
 fn ending(reports: &[Report], deed: Deed, mode: Mode, ids: &ShortIds, style: Style) -> String {
     let done = deed.done();
-    let targets: Vec<String> = reports.iter().map(|report| ids.short(&report.target.id)).collect();
+    let targets: Vec<String> = reports.iter().map(|report| subject(report, deed, ids)).collect();
     let incomplete = reports.iter().filter(|report| !report.is_complete()).count();
     match (mode, incomplete) {
         (Mode::DryRun, 0) => format!("would be {done}: {}; nothing was changed\n", targets.join(", ")),

@@ -1,7 +1,7 @@
 //! The demo's last act: the edit is undone and redone, and the disk is asked both times.
 
 use super::project::Project;
-use crate::mode::changes::{Deed, Look, ShortIds, from_undo, from_workspace, is_complete, render};
+use crate::mode::changes::{Deed, Look, ShortIds, from_undo, from_workspace, is_complete, meant, render};
 use crate::report::Failure;
 use crate::terminal::Style;
 use dryad_protocol::id::OperationId;
@@ -37,8 +37,8 @@ fn told(
 ) -> Result<String, Failure> {
     expect(is_complete(&reports), "undo or redo")?;
     let log = memory.log().map_err(|error| from_workspace(&error))?;
-    let targets: Vec<&OperationId> = reports.iter().map(|report| &report.target.id).collect();
-    let ids = ShortIds::reaching(&log, &targets);
+    let targets: Vec<&OperationId> = reports.iter().flat_map(meant).collect();
+    let ids = ShortIds::reaching(log, &targets);
     let shown =
         |path: &FilePath| path.as_path().strip_prefix(project.root()).unwrap_or(path.as_path()).display().to_string();
     Ok(render(&reports, deed, Mode::Apply, &Look { path: &shown, ids: &ids, style }))
