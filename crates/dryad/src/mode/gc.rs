@@ -153,3 +153,56 @@ fn print(collection: &Collection, quota: u64, arguments: &WayArguments) -> Resul
     }
     output::print(&text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dryad_effects::fingerprint::blob_id;
+    use dryad_protocol::change_set::{Change, ChangeSet};
+    use dryad_protocol::image::{FileImage, Image};
+    use dryad_protocol::operation::{Operation, OperationHead, Outcome};
+    use dryad_protocol::path::FilePath;
+    use dryad_safety::oplog;
+
+    fn blob(number: usize) -> BlobId {
+        blob_id(&number.to_le_bytes())
+    }
+
+    fn operation(number: usize, timestamp: Timestamp) -> Operation {
+        let after = Image::File(FileImage { blob: blob(number), size: 8, mode: 0o644, modified: None });
+        let change = Change { path: FilePath::new("/x"), before: Image::Absent, after };
+        let head = OperationHead {
+            id: oplog::new_id(),
+            timestamp,
+            session_id: None,
+            message_id: None,
+            call_id: None,
+            tool_name: "write".to_owned(),
+            label: String::new(),
+            permission: "default".to_owned(),
+            outcome: Outcome::Applied,
+            undoes: Vec::new(),
+        };
+        Operation { head, effect: OperationEffect::Files { changes: ChangeSet::new([change]) } }
+    }
+
+    #[test]
+    fn the_newest_operations_and_the_young_ones_keep_what_they_need() {
+        let state = tempfile::tempdir().unwrap();
+        let log = FileLog::open(state.path()).unwrap();
+        let now = Timestamp::from_millis(KEPT_MILLISECONDS * 2);
+        let old = Timestamp::from_millis(KEPT_MILLISECONDS - 1);
+        let young = Timestamp::from_millis(KEPT_MILLISECONDS);
+        for (number, timestamp) in [(0, old), (1, young), (2, old)] {
+            log.append(&operation(number, timestamp)).unwrap();
+        }
+        for number in 3..3 + KEPT_OPERATIONS {
+            log.append(&operation(number, old)).unwrap();
+        }
+        let mut needed = HashSet::new();
+        add_needed(state.path(), now, &mut needed).unwrap();
+        let kept: Vec<usize> = (0..3 + KEPT_OPERATIONS).filter(|number| needed.contains(&blob(*number))).collect();
+        let expected: Vec<usize> = [1].into_iter().chain(3..3 + KEPT_OPERATIONS).collect();
+        assert_eq!(kept, expected);
+    }
+}

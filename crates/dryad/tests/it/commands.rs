@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 fn help_and_version() {
     let scene = Scene::new();
     let help = scene.run(&["--help"]).done();
-    for word in ["Usage: dryad -p", "--model", "--mode", "--list-models", "demo", "doctor", "completions", "Exit codes"]
+    for word in
+        ["Usage: dryad -p", "--model", "--mode", "--list-models", "undo", "demo", "doctor", "completions", "Exit codes"]
     {
         assert!(help.contains(word), "{word}: {help}");
     }

@@ -1,0 +1,150 @@
+//! What is kept stays sound, and what is not sound is told.
+
+use super::{BEFORE, edited, edits};
+use crate::scene::{Outcome, Scene, finish, names, until};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+#[test]
+fn collection_keeps_what_recent_operations_need() {
+    let scene = edited();
+    let orphan = scene.home().join("vault/blobs");
+    scene.write_home("settings.json", r#"{"vault": {"quotaBytes": 0}}"#);
+    let before = files(&orphan);
+    let told = scene.run(&["gc", "--dry-run"]).done();
+    assert!(told.starts_with("would remove 0 contents, 0 bytes\n"), "{told}");
+    assert!(told.contains("is needed by operations of the last 30 days"), "{told}");
+    scene.run(&["gc"]).done();
+    assert_eq!(files(&orphan), before);
+    let report: Value = serde_json::from_str(&scene.run(&["gc", "--json"]).done()).unwrap();
+    assert_eq!((&report["overQuota"], &report["quotaBytes"]), (&json!(true), &json!(0)));
+    scene.run(&["undo"]).done();
+    assert_eq!(scene.read("notes.txt"), BEFORE);
+}
+
+#[test]
+fn collection_removes_what_nothing_needs() {
+    let scene = edited();
+    let vault = dryad_effects::vault::Vault::open(scene.home().join("vault")).unwrap();
+    let orphan = vault.put(b"nobody needs this").unwrap();
+    scene.write_home("settings.json", r#"{"vault": {"quotaBytes": 0}}"#);
+    let report: Value = until("what has just arrived is left alone for a moment", || {
+        let report: Value = serde_json::from_str(&scene.run(&["gc", "--dry-run", "--json"]).done()).unwrap();
+        (report["removedBytes"] != 0).then_some(report)
+    });
+    assert_eq!(report["removed"], json!([{"blob": orphan, "bytes": 17}]));
+    assert!(vault.contains(orphan).unwrap(), "a dry run removes nothing");
+    assert!(scene.run(&["gc"]).done().starts_with("removed 1 contents, 17 bytes\n"));
+    assert!(!vault.contains(orphan).unwrap());
+    scene.run(&["undo"]).done();
+    assert_eq!(scene.read("notes.txt"), BEFORE);
+}
+
+#[test]
+fn collection_removes_nothing_if_a_log_cannot_be_read() {
+    let scene = edited();
+    flip(&state(&scene).join("oplog"), 200);
+    let complaint = scene.run(&["gc"]).failed(1);
+    assert!(complaint.contains("nothing was removed") && complaint.contains("hint: "), "{complaint}");
+}
+
+#[test]
+fn verify_names_a_damaged_content() {
+    let scene = edited();
+    let sound = scene.run(&["verify"]).done();
+    assert!(sound.starts_with("verified: 1 operations, ") && sound.ends_with("no damage\n"), "{sound}");
+    let blob = files(&scene.home().join("vault/blobs")).remove(0);
+    flip(&blob, 0);
+    let complaint = scene.run(&["verify"]).failed(1);
+    assert!(complaint.contains(blob.to_str().unwrap()) && complaint.contains("is damaged"), "{complaint}");
+}
+
+#[test]
+fn verify_names_a_damaged_line_of_the_log() {
+    let scene = edited();
+    flip(&state(&scene).join("oplog"), 200);
+    let complaint = scene.run(&["verify"]).failed(1);
+    assert!(complaint.contains("oplog: line 2, byte"), "{complaint}");
+    assert!(complaint.contains("The 0 operations before it are as they were written."), "{complaint}");
+}
+
+#[test]
+fn the_log_of_a_newer_version_is_not_written_to() {
+    let scene = edited();
+    let log = state(&scene).join("oplog");
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::write(&log, text.replace(r#""version":1"#, r#""version":9"#)).unwrap();
+    let after = scene.read("notes.txt");
+    let complaint = scene.run(&["undo"]).failed(1);
+    assert!(complaint.contains("has version 9") && complaint.contains("A newer dryad has worked here."), "{complaint}");
+    assert_eq!(scene.read("notes.txt"), after);
+}
+
+/// The state of the only workspace.
+fn state(scene: &Scene) -> PathBuf {
+    let states = scene.home().join("workspaces");
+    states.join(names(&states).remove(0))
+}
+
+/// Every file below a directory, sorted.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+fn flip(path: &Path, position: usize) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[position] ^= 1;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_torn_journal_does_not_stand_in_the_way() {
+    let scene = edited();
+    // A journal that was torn before anything was done.
+    std::fs::write(state(&scene).join("journal"), b"DRYADJ1\n").unwrap();
+    scene.run(&["log"]).done();
+    assert!(!state(&scene).join("journal").exists());
+    scene.run(&["undo"]).done();
+    assert_eq!(scene.read("notes.txt"), BEFORE);
+}
+
+#[test]
+fn a_run_killed_at_any_step_is_recovered_and_told_once() {
+    let counted = about_to_edit_again();
+    let steps_file = counted.tmp().join("steps");
+    play_with_fault(&counted, &format!("count:{}", steps_file.display())).done();
+    let steps: u32 = std::fs::read_to_string(&steps_file).unwrap().parse().unwrap();
+    let mut notices = 0;
+    for step in 1..=steps {
+        let scene = about_to_edit_again();
+        let before = scene.read("notes.txt");
+        assert_eq!(play_with_fault(&scene, &format!("kill:{step}")).code, None, "killed at step {step}");
+        let first = scene.run(&["log"]);
+        let is_done = first.stdout.lines().count() == 2;
+        let expected = if is_done { before.replace("three\n", "drei\n") } else { before };
+        assert_eq!((first.code, scene.read("notes.txt")), (Some(0), expected), "step {step}: {first:?}");
+        notices += u32::from(first.stderr.contains("note: recovered an interrupted change: edit: notes.txt"));
+        let second = scene.run(&["verify"]);
+        assert!(second.code == Some(0) && second.stderr.is_empty(), "step {step}: {second:?}");
+    }
+    assert!(notices > 0, "no step of {steps} left a change to recover");
+}
+
+fn about_to_edit_again() -> Scene {
+    let scene = edited();
+    scene.write("story.json", json!({"steps": edits(&[("notes.txt", "three\n", "drei\n")])}).to_string());
+    scene
+}
+
+fn play_with_fault(scene: &Scene, fault: &str) -> Outcome {
+    let mut command = scene.command(&["-p", "--script", "story.json", "x"]);
+    finish(command.env("DRYAD_FAULT", fault).spawn().unwrap())
+}
