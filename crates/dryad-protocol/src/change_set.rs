@@ -56,7 +56,7 @@ impl ChangeSet {
     }
 
     /// The changes, in the order they were planned.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Change> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Change> + Clone {
         self.changes.iter()
     }
 

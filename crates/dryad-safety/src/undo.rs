@@ -5,6 +5,7 @@
 //! applied, proven and recorded like any other. So an undo can be undone, for ever. Redo is the undo
 //! of an undo.
 
+mod home;
 mod plan;
 mod select;
 

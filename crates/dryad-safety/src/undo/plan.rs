@@ -4,6 +4,7 @@
 //! is merged if that can be done without guessing; otherwise it stays, and ours is put beside it.
 
 use super::UndoError;
+use super::home::{Homes, house};
 use crate::merge::{Merge, merge};
 use dryad_effects::contents::Contents;
 use dryad_effects::fingerprint::image_at;
@@ -52,6 +53,14 @@ impl Verdict {
             Self::Conflict { .. } | Self::Cannot(_) => false,
         }
     }
+
+    /// Where ours lies, if it was put beside.
+    fn place(&self) -> Option<&FilePath> {
+        match self {
+            Self::Conflict { ours_at } => ours_at.as_ref(),
+            Self::Restored | Self::AlreadySo | Self::Merged | Self::Cannot(_) => None,
+        }
+    }
 }
 
 /// The change that takes another one back, with a word on every path.
@@ -63,8 +72,8 @@ pub(super) struct UndoPlan {
 
 /// Works out how to take `changes` back.
 pub(super) fn plan(vault: &Vault, texts: &Texts, changes: &ChangeSet, id: &OperationId) -> Result<UndoPlan, UndoError> {
-    let mut planner =
-        Planner { vault, texts, id, contents: Contents::default(), planned: Vec::new(), paths: Vec::new() };
+    let (contents, homes) = (Contents::default(), Homes::default());
+    let mut planner = Planner { vault, texts, id, contents, homes, planned: Vec::new(), paths: Vec::new() };
     let mut sorted: Vec<&Change> = changes.iter().collect();
     sorted.sort_by(|a, b| b.path.cmp(&a.path));
     // The deepest first: whether a directory can go depends on what is left in it.
@@ -73,7 +82,15 @@ pub(super) fn plan(vault: &Vault, texts: &Texts, changes: &ChangeSet, id: &Opera
         planner.paths.push(PathReport { path: change.path.clone(), verdict });
     }
     planner.paths.reverse();
-    Ok(UndoPlan { changes: ChangeSet::new(planner.planned), contents: planner.contents, paths: planner.paths })
+    let Planner { contents, mut homes, planned, mut paths, .. } = planner;
+    let (housed, homeless) = house(planned, &mut homes);
+    for path in homeless {
+        let report = paths.iter_mut().find(|report| report.path == path || report.verdict.place() == Some(&path));
+        if let Some(report) = report {
+            report.verdict = Verdict::Cannot("something else stands where its directory was".to_owned());
+        }
+    }
+    Ok(UndoPlan { changes: ChangeSet::new(housed), contents, paths })
 }
 
 struct Planner<'a> {
@@ -81,6 +98,7 @@ struct Planner<'a> {
     texts: &'a Texts,
     id: &'a OperationId,
     contents: Contents,
+    homes: Homes,
     planned: Vec<Change>,
     paths: Vec<PathReport>,
 }
@@ -88,9 +106,12 @@ struct Planner<'a> {
 impl Planner<'_> {
     fn judge(&mut self, change: &Change) -> Result<Verdict, UndoError> {
         let path = change.path.as_path();
-        let now = image_at(path).map_err(|source| UndoError::Read { path: change.path.clone(), source })?;
+        // What is seen behind a link lies elsewhere.
+        let now = if self.homes.is_behind_link(path) { Ok(Image::Absent) } else { image_at(path) };
+        let now = now.map_err(|source| UndoError::Read { path: change.path.clone(), source })?;
         let (wrote, want) = (&change.after, &change.before);
-        if now.same_content(want) {
+        // Where nothing was changed there is nothing to take back, whatever has happened since.
+        if now.same_content(want) || wrote.same_content(want) {
             return Ok(Verdict::AlreadySo);
         }
         if now.same_content(wrote) {
@@ -100,7 +121,7 @@ impl Planner<'_> {
             (Image::File(now_file), Image::File(wrote_file), Image::File(want_file)) => {
                 Ok(self.merge(change, &now, now_file, wrote_file, want_file))
             }
-            _ => Ok(self.put_beside(change)),
+            _ => Ok(self.put_beside(change, &now)),
         }
     }
 
@@ -112,10 +133,9 @@ impl Planner<'_> {
         {
             return Verdict::Cannot("its former content is not in the vault any more".to_owned());
         }
-        if matches!((&now, &change.before), (Image::Directory { .. }, Image::Absent))
-            && self.holds_others(change.path.as_path())
-        {
-            return Verdict::Conflict { ours_at: None };
+        let is_directory = |image: &Image| matches!(image, Image::Directory { .. });
+        if is_directory(&now) && !is_directory(&change.before) && self.holds_others(change.path.as_path()) {
+            return self.put_beside(change, &now);
         }
         self.planned.push(Change { path: change.path.clone(), before: now, after: change.before.clone() });
         Verdict::Restored
@@ -138,20 +158,27 @@ impl Planner<'_> {
         wrote: &FileImage,
         want: &FileImage,
     ) -> Verdict {
+        let mode = if now_file.mode == wrote.mode { want.mode } else { now_file.mode };
+        if wrote.blob == want.blob || now_file.blob == want.blob {
+            // What the file holds is right: only its bits are in question.
+            let after = Image::File(FileImage { mode, modified: None, ..now_file.clone() });
+            self.planned.push(Change { path: change.path.clone(), before: now.clone(), after });
+            return Verdict::Merged;
+        }
         let theirs = fs::read(change.path.as_path()).ok();
         let sides = (self.content(wrote.blob), self.content(want.blob), theirs);
-        let (Some(base), Some(ours), Some(theirs)) = sides else { return self.put_beside(change) };
+        let (Some(base), Some(ours), Some(theirs)) = sides else { return self.put_beside(change, now) };
         match merge(&base, &ours, &theirs) {
             Merge::Clean(merged) => {
                 let size = merged.len() as u64;
                 let blob = self.contents.insert(merged);
-                let after = Image::File(FileImage { blob, size, mode: now_file.mode, modified: None });
+                let after = Image::File(FileImage { blob, size, mode, modified: None });
                 if !after.same_content(now) {
                     self.planned.push(Change { path: change.path.clone(), before: now.clone(), after });
                 }
                 Verdict::Merged
             }
-            Merge::Conflict { .. } | Merge::NotText => self.put_beside(change),
+            Merge::Conflict { .. } | Merge::NotText => self.put_beside(change, now),
         }
     }
 
@@ -160,8 +187,12 @@ impl Planner<'_> {
     }
 
     /// The user's stays where it is; a file that stood there before is put beside it.
-    fn put_beside(&mut self, change: &Change) -> Verdict {
+    fn put_beside(&mut self, change: &Change, now: &Image) -> Verdict {
         let Image::File(want) = &change.before else { return Verdict::Conflict { ours_at: None } };
+        if now.blob() == Some(want.blob) {
+            // Ours is what stands there, but for its bits.
+            return Verdict::Conflict { ours_at: None };
+        }
         let Some(bytes) = self.content(want.blob) else {
             return Verdict::Cannot("its former content is not in the vault any more".to_owned());
         };

@@ -1,0 +1,77 @@
+//! Sees to it that what comes back finds a directory to lie in.
+//!
+//! A directory may have gone since. Then it comes back, too; but where something else stands in its place, that
+//! is somebody's, and what wanted to lie there cannot come.
+
+use dryad_protocol::change_set::Change;
+use dryad_protocol::image::Image;
+use dryad_protocol::path::FilePath;
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Permission bits of a directory that comes back although the change does not know it.
+const MODE: u32 = 0o755;
+
+/// What is known of the directories above the paths of a plan.
+#[derive(Debug, Default)]
+pub(super) struct Homes {
+    /// Whether a path, or one above it, is a link.
+    linked: HashMap<PathBuf, bool>,
+    /// Whether a path will be a directory when the plan has been carried out.
+    directories: HashMap<PathBuf, bool>,
+}
+
+impl Homes {
+    /// Whether one of the directories above a path is a link.
+    pub(super) fn is_behind_link(&mut self, path: &Path) -> bool {
+        path.parent().is_some_and(|parent| self.is_linked(parent))
+    }
+
+    fn is_linked(&mut self, path: &Path) -> bool {
+        if let Some(known) = self.linked.get(path) {
+            return *known;
+        }
+        let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+        let is_linked = is_link || self.is_behind_link(path);
+        self.linked.insert(path.to_owned(), is_linked);
+        is_linked
+    }
+
+    /// Whether `path` will be a directory; one that is gone is added to `housed`.
+    fn provide(&mut self, path: &Path, housed: &mut Vec<Change>) -> bool {
+        if let Some(known) = self.directories.get(path) {
+            return *known;
+        }
+        let there = if self.is_behind_link(path) { None } else { fs::symlink_metadata(path).ok() };
+        let is_directory = match there {
+            Some(metadata) => metadata.is_dir(),
+            None => {
+                path.parent().is_some_and(|parent| self.provide(parent, housed)) && {
+                    let (before, after) = (Image::Absent, Image::Directory { mode: MODE });
+                    housed.push(Change { path: FilePath::new(path), before, after });
+                    true
+                }
+            }
+        };
+        self.directories.insert(path.to_owned(), is_directory);
+        is_directory
+    }
+}
+
+/// Parts a plan into what can be done, with the directories that it needs, and the paths for which there is
+/// no room.
+pub(super) fn house(mut planned: Vec<Change>, homes: &mut Homes) -> (Vec<Change>, Vec<FilePath>) {
+    // From the top down: what lies in a directory that cannot come cannot come either.
+    planned.sort_by(|a, b| a.path.cmp(&b.path));
+    let (mut housed, mut homeless) = (Vec::with_capacity(planned.len()), Vec::new());
+    for change in planned {
+        let path = change.path.as_path();
+        let goes = matches!(change.after, Image::Absent);
+        let has_home = goes || path.parent().is_some_and(|parent| homes.provide(parent, &mut housed));
+        let is_directory = has_home && matches!(change.after, Image::Directory { .. });
+        homes.directories.insert(path.to_owned(), is_directory);
+        if has_home { housed.push(change) } else { homeless.push(change.path) }
+    }
+    (housed, homeless)
+}
