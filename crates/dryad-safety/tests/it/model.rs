@@ -1,0 +1,110 @@
+//! Random histories of a workspace, played on a real disk and on a reference file system in memory.
+//!
+//! Dryad changes files, a person changes them as well, operations are undone and done again, in any order. After
+//! every step the disk must be what the reference says, and every verdict of an undo must be justified and kept. What
+//! fails shrinks, and is remembered in `model/regressions.txt`, which is tried first ever after.
+
+mod judge;
+mod step;
+mod text;
+mod tree;
+mod world;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, FileFailurePersistence, RngAlgorithm, TestRng, TestRunner};
+use world::World;
+
+/// How many histories each test plays.
+const CASES: u32 = 1300;
+
+const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/model/regressions.txt");
+
+/// Plays histories drawn from `strategy`. The same `seed` gives the same histories on every machine.
+fn check<S: Strategy>(seed: u8, strategy: S, play: impl Fn(S::Value)) {
+    let config = Config {
+        cases: CASES,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
+        max_shrink_iters: 20_000,
+        ..Config::default()
+    };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]));
+    let outcome = runner.run(&strategy, |value| {
+        play(value);
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+fn with_a_person(seed: u8) {
+    check(seed, (step::beginning(), vec(step::with_person(), 1..13)), |(beginning, steps)| {
+        let mut world = World::new(&beginning);
+        steps.iter().for_each(|step| world.run(step));
+        world.finish();
+    });
+}
+
+fn without_a_person(seed: u8) {
+    check(seed, (step::beginning(), vec(step::without_person(), 1..13)), |(beginning, steps)| {
+        let mut world = World::new(&beginning);
+        steps.iter().for_each(|step| world.run(step));
+        world.finish();
+    });
+}
+
+/// All operations undone bring back the beginning, all undone again the end, times included, for ever.
+fn there_and_back(seed: u8) {
+    check(seed, (step::beginning(), vec(step::by_dryad(), 1..6)), |(beginning, operations)| {
+        let mut world = World::new(&beginning);
+        let first = world.tree.clone();
+        operations.iter().for_each(|wants| world.dryad(wants));
+        let last = world.tree.clone();
+        assert!(world.undo_last(usize::MAX), "not everything was undone");
+        tree::assert_like(&first, &world.tree, "after everything was undone");
+        assert!(world.redo(usize::MAX), "not everything was done again");
+        tree::assert_like(&last, &world.tree, "after everything was done again");
+        assert!(world.undo_last(usize::MAX), "not everything was undone again");
+        tree::assert_like(&first, &world.tree, "after everything was undone again");
+        world.finish();
+    });
+}
+
+#[test]
+fn with_a_person_1() {
+    with_a_person(1);
+}
+
+#[test]
+fn with_a_person_2() {
+    with_a_person(2);
+}
+
+#[test]
+fn with_a_person_3() {
+    with_a_person(3);
+}
+
+#[test]
+fn with_a_person_4() {
+    with_a_person(4);
+}
+
+#[test]
+fn without_a_person_1() {
+    without_a_person(5);
+}
+
+#[test]
+fn without_a_person_2() {
+    without_a_person(6);
+}
+
+#[test]
+fn there_and_back_1() {
+    there_and_back(7);
+}
+
+#[test]
+fn there_and_back_2() {
+    there_and_back(8);
+}

@@ -1,0 +1,225 @@
+//! A real workspace and its reference, going through the same steps.
+
+use super::judge::promised;
+use super::step::{Step, Want, places};
+use super::tree::{Node, Record, Saving, Tree, act, assert_like, difference, image, is_same, read};
+use dryad_effects::contents::Contents;
+use dryad_effects::fingerprint::image_at;
+use dryad_protocol::change_set::{Change, ChangeSet};
+use dryad_protocol::id::OperationId;
+use dryad_protocol::image::Image;
+use dryad_protocol::operation::{OperationHead, Outcome};
+use dryad_protocol::path::FilePath;
+use dryad_protocol::time::Timestamp;
+use dryad_safety::clock::Clock;
+use dryad_safety::oplog::new_id;
+use dryad_safety::undo::{Mode, Report, Selection, UndoError, Verdict, redo, undo};
+use dryad_safety::workspace::Workspace;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// What the reference remembers of an operation.
+#[derive(Debug)]
+struct Known {
+    id: OperationId,
+    tool: &'static str,
+    undoes: Option<OperationId>,
+    record: Record,
+}
+
+/// A workspace on disk and what must be in it.
+pub(super) struct World {
+    _home: TempDir,
+    root: PathBuf,
+    state: PathBuf,
+    workspace: Workspace,
+    pub(super) tree: Tree,
+    log: Vec<Known>,
+    /// Files whose bytes a person wrote.
+    persons: BTreeSet<PathBuf>,
+    has_person: bool,
+}
+
+impl World {
+    pub(super) fn new(beginning: &[(usize, Want)]) -> Self {
+        let home = crate::fast_directory();
+        let base = home.path().canonicalize().unwrap();
+        let root = base.join("tree");
+        std::fs::create_dir(&root).unwrap();
+        let mut tree = Tree::new();
+        beginning.iter().for_each(|(place, want)| want.apply(&mut tree, &places()[*place]));
+        act(&root, &difference(&Tree::new(), &tree), Saving::Anew);
+        let tree = read(&root);
+        let workspace = Workspace::with_id(base.join("home"), "model");
+        let state = base.join("home/workspaces/model");
+        Self { _home: home, root, state, workspace, tree, log: Vec::new(), persons: BTreeSet::new(), has_person: false }
+    }
+
+    pub(super) fn run(&mut self, step: &Step) {
+        match step {
+            Step::Dryad(wants) => self.dryad(wants),
+            Step::Person(place, want, saving) => self.person(*place, want, *saving),
+            Step::Undo(back) => self.undo_one(*back),
+            Step::UndoLast(count) => drop(self.undo_last(*count)),
+            Step::Redo(count) => drop(self.redo(*count)),
+        }
+    }
+
+    /// One operation by dryad, as a tool would plan it.
+    pub(super) fn dryad(&mut self, wants: &[(usize, Want)]) {
+        let mut wanted = self.tree.clone();
+        wants.iter().for_each(|(place, want)| want.apply(&mut wanted, &places()[*place]));
+        let mut contents = Contents::default();
+        let changes = difference(&self.tree, &wanted).into_iter().map(|(path, (before, after))| Change {
+            before: if before.is_some() { image_at(&self.root.join(&path)).unwrap() } else { Image::Absent },
+            path: FilePath::new(self.root.join(&path)),
+            after: image(after.as_ref(), &mut contents),
+        });
+        let changes = ChangeSet::new(changes.collect::<Vec<_>>());
+        let head = head();
+        self.workspace.apply(&head, &changes, &contents).unwrap();
+        let record = self.settle(&wanted, "after an operation");
+        self.persons.retain(|path| !record.contains_key(path));
+        self.log.push(Known { id: head.id, tool: "write", undoes: None, record });
+    }
+
+    fn person(&mut self, place: usize, want: &Want, saving: Saving) {
+        let mut wanted = self.tree.clone();
+        want.apply(&mut wanted, &places()[place]);
+        act(&self.root, &difference(&self.tree, &wanted), saving);
+        let record = self.settle(&wanted, "after a person's change");
+        self.persons.extend(record.into_keys());
+        self.has_person = true;
+    }
+
+    fn undo_one(&mut self, back: usize) {
+        let Some(index) = self.log.len().checked_sub(back + 1) else { return };
+        let id = self.log[index].id.clone();
+        let result = undo(&self.workspace, &Selection::Ids(vec![id.as_str().to_owned()]), Mode::Apply, &Clock::System);
+        match (result, self.is_effective(index)) {
+            (Ok(reports), true) => {
+                self.follow(&reports, &[index], "undo");
+            }
+            (Err(UndoError::AlreadyUndone { id: refused, .. }), false) => {
+                assert_eq!(refused, id);
+                assert_like(&self.tree, &read(&self.root), "after a refused undo");
+            }
+            (result, counts) => panic!("undo of an operation that counts ({counts}): {result:?}"),
+        }
+    }
+
+    /// Undoes the newest operations that count, and tells whether all of it went well.
+    pub(super) fn undo_last(&mut self, count: usize) -> bool {
+        let targets = self.newest(count, |known| known.undoes.is_none());
+        let result = undo(&self.workspace, &Selection::Last(count), Mode::Apply, &Clock::System);
+        self.follow_all(result, &targets, "undo")
+    }
+
+    pub(super) fn redo(&mut self, count: usize) -> bool {
+        let targets = self.newest(count, |known| known.tool == "undo");
+        let result = redo(&self.workspace, count, Mode::Apply, &Clock::System);
+        self.follow_all(result, &targets, "redo")
+    }
+
+    fn follow_all(&mut self, result: Result<Vec<Report>, UndoError>, targets: &[usize], tool: &'static str) -> bool {
+        match result {
+            Ok(reports) => self.follow(&reports, targets, tool),
+            Err(UndoError::Nothing { .. }) if targets.is_empty() => false,
+            Err(error) => panic!("{tool} failed: {error}"),
+        }
+    }
+
+    /// Checks what was reported against the reference, and the disk against the report.
+    fn follow(&mut self, reports: &[Report], targets: &[usize], tool: &'static str) -> bool {
+        let told: Vec<&OperationId> = reports.iter().map(|report| &report.target.id).collect();
+        let meant: Vec<&OperationId> = targets.iter().map(|index| &self.log[*index].id).collect();
+        assert_eq!(told, meant, "{tool} of other operations than were meant");
+        let before = self.tree.clone();
+        for (report, index) in reports.iter().zip(targets) {
+            let promised = promised(&self.tree, &self.log[*index].record, &report.paths, &self.root);
+            self.assert_kept(report, *index, &promised);
+            let record = difference(&self.tree, &promised);
+            let undoes = Some(self.log[*index].id.clone());
+            self.persons.retain(|path| !record.contains_key(path));
+            self.log.push(Known { id: report.operation.clone().unwrap(), tool, undoes, record });
+            self.tree = promised;
+        }
+        let found = read(&self.root);
+        assert_like(&self.tree, &found, &format!("after {tool}, from {before:#?}, as told: {reports:#?}"));
+        self.tree = found;
+        reports.iter().all(Report::is_complete)
+    }
+
+    /// Nothing that a person wrote goes, unless it is what dryad had written, or both are in it.
+    fn assert_kept(&self, report: &Report, index: usize, promised: &Tree) {
+        for path in &self.persons {
+            let now = self.tree.get(path);
+            if !matches!(now, Some(Node::File { .. })) || is_same(now, promised.get(path)) {
+                continue;
+            }
+            let verdict = report.paths.iter().find(|told| told.path.as_path() == self.root.join(path));
+            let is_merged = verdict.is_some_and(|told| told.verdict == Verdict::Merged);
+            let wrote = self.log[index].record.get(path).and_then(|(_, after)| after.as_ref());
+            assert!(is_merged || is_same(now, wrote), "{path:?}: what a person wrote is lost: {report:#?}");
+        }
+        let is_lost = |verdict: &Verdict| matches!(verdict, Verdict::Cannot(why) if why.contains("vault"));
+        let lost = report.paths.iter().any(|told| is_lost(&told.verdict));
+        assert!(!lost || self.has_person, "a before-image is lost: {report:#?}");
+    }
+
+    /// Fails unless the disk holds `wanted`, and takes it over; gives back what has changed.
+    fn settle(&mut self, wanted: &Tree, when: &str) -> Record {
+        let found = read(&self.root);
+        assert_like(wanted, &found, when);
+        let record = difference(&self.tree, &found);
+        self.tree = found;
+        record
+    }
+
+    fn is_effective(&self, index: usize) -> bool {
+        let id = &self.log[index].id;
+        let takes_back = |later: usize| self.log[later].undoes.as_ref() == Some(id) && self.is_effective(later);
+        !(index + 1..self.log.len()).any(takes_back)
+    }
+
+    fn newest(&self, count: usize, wanted: impl Fn(&Known) -> bool) -> Vec<usize> {
+        let fits = |index: &usize| wanted(&self.log[*index]) && self.is_effective(*index);
+        (0..self.log.len()).rev().filter(fits).take(count).collect()
+    }
+
+    /// Looks at everything once more when it is over.
+    pub(super) fn finish(&self) {
+        let log = self.workspace.log().unwrap();
+        let verification = log.verify(|_, _| {}).unwrap();
+        assert_eq!(verification.first_damage, None);
+        assert_eq!(verification.entries, self.log.len() as u64);
+        let recorded: Vec<OperationId> = log.newest_first().map(|entry| entry.unwrap().head.id).collect();
+        let known: Vec<OperationId> = self.log.iter().rev().map(|known| known.id.clone()).collect();
+        assert_eq!(recorded, known);
+        let problems = self.workspace.vault().unwrap().verify(&|_, _| {});
+        assert!(problems.is_empty(), "{problems:?}");
+        assert!(!self.state.join("journal").exists(), "the journal is gone");
+        assert_eq!(strays(&self.root), Vec::<PathBuf>::new());
+    }
+}
+
+/// What a finished change must not leave.
+pub(super) fn strays(root: &Path) -> Vec<PathBuf> {
+    read(root).into_keys().filter(|path| path.to_string_lossy().contains(".edit.tmp")).collect()
+}
+
+fn head() -> OperationHead {
+    OperationHead {
+        id: new_id(),
+        timestamp: Timestamp::from_millis(0),
+        session_id: None,
+        message_id: None,
+        call_id: None,
+        tool_name: "write".to_owned(),
+        label: "Write".to_owned(),
+        permission: "test".to_owned(),
+        outcome: Outcome::Applied,
+        undoes: Vec::new(),
+    }
+}
