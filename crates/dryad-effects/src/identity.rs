@@ -49,12 +49,18 @@ fn make(root: &Path, id: &str) -> io::Result<Identity> {
     Ok(Identity { root: root.to_owned(), id: read(root)?.unwrap_or_else(|| id.to_owned()), twin: None })
 }
 
-/// Writes a small file unless it is there.
+/// Writes a small file whole, unless it is there.
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    match disk::create(path) {
-        Ok(mut file) => disk::write(&mut file, text.as_bytes()),
+    let fresh = path.with_added_extension(format!("{}.tmp", std::process::id()));
+    fs::remove_file(&fresh).ok();
+    let mut file = disk::create(&fresh)?;
+    let named = disk::write(&mut file, text.as_bytes()).and_then(|()| disk::rename_new(&fresh, path));
+    if named.is_err() {
+        fs::remove_file(&fresh).ok();
+    }
+    match named {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
+        other => other,
     }
 }
 
@@ -100,4 +106,51 @@ fn remember(identity: &Identity, states: &Path) -> io::Result<()> {
     fs::remove_file(&fresh).ok();
     write_new(&fresh, &root)?;
     disk::rename_over(&fresh, &note)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "0123456789abcdef0123456789abcdef";
+
+    #[test]
+    fn the_repository_is_the_workspace_and_is_found_again_from_below() {
+        let root = tempfile::tempdir().unwrap();
+        let (project, states) = (root.path().join("project"), root.path().join("states"));
+        fs::create_dir_all(project.join("src/deep")).unwrap();
+        fs::create_dir(project.join(".git")).unwrap();
+        assert_eq!(find(&project.join("src/deep"), &states).unwrap(), None);
+        let made = find_or_make(&project.join("src/deep"), &states, ID).unwrap();
+        assert_eq!((made.root.as_path(), made.id.as_str()), (project.as_path(), ID));
+        let other = "f".repeat(32);
+        assert_eq!(find_or_make(&project.join("src"), &states, &other).unwrap(), made);
+        let names: Vec<_> =
+            fs::read_dir(project.join(".dryad")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+    }
+
+    #[test]
+    fn a_moved_workspace_keeps_its_log_and_a_copy_is_noticed() {
+        let root = tempfile::tempdir().unwrap();
+        let (first, second, states) =
+            (root.path().join("first"), root.path().join("second"), root.path().join("states"));
+        fs::create_dir(&first).unwrap();
+        find_or_make(&first, &states, ID).unwrap();
+        fs::rename(&first, &second).unwrap();
+        let moved = find_or_make(&second, &states, ID).unwrap();
+        assert_eq!((moved.id.as_str(), moved.twin), (ID, None));
+        fs::create_dir_all(first.join(".dryad")).unwrap();
+        fs::copy(second.join(".dryad/workspace-id"), first.join(".dryad/workspace-id")).unwrap();
+        assert_eq!(find_or_make(&first, &states, ID).unwrap().twin, Some(second));
+    }
+
+    #[test]
+    fn a_garbled_id_is_refused_with_the_way_out() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join(".dryad")).unwrap();
+        fs::write(root.path().join(".dryad/workspace-id"), "../../etc").unwrap();
+        let error = find_or_make(root.path(), &root.path().join("states"), ID).unwrap_err();
+        assert!(error.to_string().contains("remove it to start a new log"), "{error}");
+    }
 }

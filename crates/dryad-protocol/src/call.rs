@@ -29,7 +29,12 @@ pub struct BadArguments {
 
 impl From<&ToolCall> for Call {
     fn from(call: &ToolCall) -> Self {
-        Self { id: call.id.as_str().into(), name: call.name.clone(), arguments: Ok(call.arguments.clone()), message_id: None }
+        Self {
+            id: call.id.as_str().into(),
+            name: call.name.clone(),
+            arguments: Ok(call.arguments.clone()),
+            message_id: None,
+        }
     }
 }
 

@@ -112,7 +112,10 @@ impl<'a> Scenario<'a> {
         let memory = self.memory();
         let result = self.run_pipeline(&memory)?;
         ensure!(result == *planned, "the pipeline gave another result: {result:?}");
-        ensure!(memory.log()?.newest_first().next().is_none(), "an operation was recorded for a call that changes nothing");
+        ensure!(
+            memory.log()?.newest_first().next().is_none(),
+            "an operation was recorded for a call that changes nothing"
+        );
         self.check_tree("after the call", &self.input)?;
         self.check_tree("expected/", &self.expected)
     }

@@ -33,7 +33,12 @@ fn pipeline(directory: &Directory) -> Pipeline {
 }
 
 fn call(arguments: Value) -> Call {
-    Call { id: "1".into(), name: "bash".to_owned(), arguments: Ok(arguments.as_object().cloned().unwrap()), message_id: None }
+    Call {
+        id: "1".into(),
+        name: "bash".to_owned(),
+        arguments: Ok(arguments.as_object().cloned().unwrap()),
+        message_id: None,
+    }
 }
 
 async fn run(directory: &Directory, arguments: Value) -> ToolResult {

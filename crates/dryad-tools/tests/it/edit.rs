@@ -1,9 +1,9 @@
 //! What `edit` promises for every text: only the quoted span changes.
 
-use dryad_protocol::operation::{OperationHead, Outcome};
-use dryad_safety::workspace::Workspace;
 use crate::support::Directory;
+use dryad_protocol::operation::{OperationHead, Outcome};
 use dryad_safety::plan::FilesEffect;
+use dryad_safety::workspace::Workspace;
 use dryad_tools::edit::{EditSettings, EditTool};
 use proptest::prelude::*;
 use serde_json::json;
