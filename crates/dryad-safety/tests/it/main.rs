@@ -6,7 +6,12 @@ mod batch;
 mod model;
 mod pipeline;
 mod support;
+mod two_processes;
+mod verdicts;
 
+use dryad_protocol::operation::{OperationHead, Outcome};
+use dryad_protocol::time::Timestamp;
+use dryad_safety::oplog::new_id;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -14,4 +19,20 @@ use tempfile::TempDir;
 fn fast_directory() -> TempDir {
     let memory = Path::new("/dev/shm");
     tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// The head of a new operation.
+fn new_head(label: &str) -> OperationHead {
+    OperationHead {
+        id: new_id(),
+        timestamp: Timestamp::from_millis(0),
+        session_id: None,
+        message_id: None,
+        call_id: None,
+        tool_name: "write".to_owned(),
+        label: label.to_owned(),
+        permission: "test".to_owned(),
+        outcome: Outcome::Applied,
+        undoes: Vec::new(),
+    }
 }

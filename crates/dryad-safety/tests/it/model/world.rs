@@ -8,11 +8,8 @@ use dryad_effects::fingerprint::image_at;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::id::OperationId;
 use dryad_protocol::image::Image;
-use dryad_protocol::operation::{OperationHead, Outcome};
 use dryad_protocol::path::FilePath;
-use dryad_protocol::time::Timestamp;
 use dryad_safety::clock::Clock;
-use dryad_safety::oplog::new_id;
 use dryad_safety::undo::{Mode, Report, Selection, UndoError, Verdict, redo, undo};
 use dryad_safety::workspace::Workspace;
 use std::collections::BTreeSet;
@@ -77,7 +74,7 @@ impl World {
             after: image(after.as_ref(), &mut contents),
         });
         let changes = ChangeSet::new(changes.collect::<Vec<_>>());
-        let head = head();
+        let head = crate::new_head("Write");
         self.workspace.apply(&head, &changes, &contents).unwrap();
         let record = self.settle(&wanted, "after an operation");
         self.persons.retain(|path| !record.contains_key(path));
@@ -207,19 +204,4 @@ impl World {
 /// What a finished change must not leave.
 pub(super) fn strays(root: &Path) -> Vec<PathBuf> {
     read(root).into_keys().filter(|path| path.to_string_lossy().contains(".edit.tmp")).collect()
-}
-
-fn head() -> OperationHead {
-    OperationHead {
-        id: new_id(),
-        timestamp: Timestamp::from_millis(0),
-        session_id: None,
-        message_id: None,
-        call_id: None,
-        tool_name: "write".to_owned(),
-        label: "Write".to_owned(),
-        permission: "test".to_owned(),
-        outcome: Outcome::Applied,
-        undoes: Vec::new(),
-    }
 }

@@ -1,0 +1,288 @@
+//! Every verdict of an undo, one by one: what dryad did, what the user did since, and what becomes of it.
+
+use dryad_effects::contents::Contents;
+use dryad_effects::fingerprint::image_at;
+use dryad_protocol::change_set::{Change, ChangeSet};
+use dryad_protocol::command::CommandSpec;
+use dryad_protocol::image::Image;
+use dryad_protocol::operation::{Operation, OperationEffect};
+use dryad_protocol::path::FilePath;
+use dryad_safety::clock::Clock;
+use dryad_safety::snapshot::{ChangeBuilder, Snapshot};
+use dryad_safety::undo::{Mode, Report, Selection, UndoError, Verdict, undo};
+use dryad_safety::workspace::{Workspace, WorkspaceError};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+/// A user's directory, and dryad in it.
+struct Desk {
+    _home: TempDir,
+    root: PathBuf,
+    workspace: Workspace,
+}
+
+impl Desk {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let home = crate::fast_directory();
+        let base = home.path().canonicalize().unwrap();
+        let root = base.join("project");
+        fs::create_dir(&root).unwrap();
+        let desk = Self { _home: home, workspace: Workspace::around(base.join("home"), &root), root };
+        files.iter().for_each(|(name, text)| desk.user_writes(name, text));
+        desk
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    fn user_writes(&self, name: &str, text: &str) {
+        fs::create_dir_all(self.at(name).parent().unwrap()).unwrap();
+        fs::write(self.at(name), text).unwrap();
+    }
+
+    fn user_deletes(&self, name: &str) {
+        fs::remove_file(self.at(name)).unwrap();
+    }
+
+    fn dryad_writes(&self, name: &str, text: &str) {
+        let mut builder = ChangeBuilder::default();
+        builder.write(&Snapshot::take(&self.at(name)).unwrap(), text.into());
+        let (changes, contents) = builder.finish();
+        self.workspace.apply(&crate::new_head("Write"), &changes, &contents).unwrap();
+    }
+
+    fn dryad_deletes(&self, name: &str) {
+        let path = self.at(name);
+        let before = image_at(&path).unwrap();
+        let changes = ChangeSet::new([Change { path: FilePath::new(path), before, after: Image::Absent }]);
+        self.workspace.apply(&crate::new_head("Delete"), &changes, &Contents::default()).unwrap();
+    }
+
+    fn undo_in(&self, mode: Mode) -> Report {
+        let mut reports = undo(&self.workspace, &Selection::Last(1), mode, &Clock::System).unwrap();
+        assert_eq!(reports.len(), 1);
+        reports.remove(0)
+    }
+
+    /// Undoes the last operation and gives back the verdict of each path. A dry run says the same first.
+    fn undo(&self) -> BTreeMap<PathBuf, Verdict> {
+        let verdicts = |report: Report| -> BTreeMap<PathBuf, Verdict> {
+            let relative = |path: &FilePath| path.as_path().strip_prefix(&self.root).unwrap().to_owned();
+            report.paths.into_iter().map(|told| (relative(&told.path), told.verdict)).collect()
+        };
+        let before = self.files();
+        let foretold = verdicts(self.undo_in(Mode::DryRun));
+        assert_eq!(self.files(), before, "a dry run changes nothing");
+        let told = verdicts(self.undo_in(Mode::Apply));
+        assert_eq!(told, foretold, "a dry run says what would happen");
+        told
+    }
+
+    /// All files and what they hold; directories end with a slash.
+    fn files(&self) -> BTreeMap<String, String> {
+        let mut files = BTreeMap::new();
+        let mut unread = vec![self.root.clone()];
+        while let Some(directory) = unread.pop() {
+            for entry in fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.strip_prefix(&self.root).unwrap().to_str().unwrap().to_owned();
+                if name == ".dryad" {
+                    continue;
+                }
+                if path.is_dir() {
+                    files.insert(name + "/", String::new());
+                    unread.push(path);
+                } else {
+                    files.insert(name, fs::read_to_string(path).unwrap());
+                }
+            }
+        }
+        files
+    }
+
+    fn assert_files(&self, expected: &[(&str, &str)]) {
+        let expected: BTreeMap<_, _> =
+            expected.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        assert_eq!(self.files(), expected);
+    }
+}
+
+fn verdict(verdicts: &BTreeMap<PathBuf, Verdict>, name: &str) -> Verdict {
+    verdicts[&PathBuf::from(name)].clone()
+}
+
+/// Where ours was put, relative to the root.
+fn place(desk: &Desk, verdict: Verdict) -> String {
+    let Verdict::Conflict { ours_at: Some(place) } = verdict else { panic!("ours was not put beside: {verdict:?}") };
+    place.as_path().strip_prefix(&desk.root).unwrap().to_str().unwrap().to_owned()
+}
+
+#[test]
+fn restored() {
+    let desk = Desk::new(&[("file", "before\n")]);
+    let modified = fs::metadata(desk.at("file")).unwrap().modified().unwrap();
+    desk.dryad_writes("file", "after\n");
+    assert_eq!(verdict(&desk.undo(), "file"), Verdict::Restored);
+    desk.assert_files(&[("file", "before\n")]);
+    assert_eq!(fs::metadata(desk.at("file")).unwrap().modified().unwrap(), modified, "its time is back, too");
+}
+
+#[test]
+fn a_new_file_goes_with_the_directories_made_for_it() {
+    let desk = Desk::new(&[]);
+    desk.dryad_writes("some/where/file", "new\n");
+    let verdicts = desk.undo();
+    assert!(verdicts.values().all(|verdict| *verdict == Verdict::Restored), "{verdicts:?}");
+    assert_eq!(verdicts.len(), 3);
+    desk.assert_files(&[]);
+}
+
+#[test]
+fn already_so() {
+    let desk = Desk::new(&[("file", "before\n")]);
+    desk.dryad_writes("file", "after\n");
+    desk.user_writes("file", "before\n");
+    assert_eq!(verdict(&desk.undo(), "file"), Verdict::AlreadySo);
+    desk.assert_files(&[("file", "before\n")]);
+}
+
+#[test]
+fn merged() {
+    let desk = Desk::new(&[("file", "one\ntwo\nthree\n")]);
+    desk.dryad_writes("file", "ONE\ntwo\nthree\n");
+    desk.user_writes("file", "ONE\ntwo\nthree\nfour, by the user\n");
+    assert_eq!(verdict(&desk.undo(), "file"), Verdict::Merged);
+    desk.assert_files(&[("file", "one\ntwo\nthree\nfour, by the user\n")]);
+}
+
+#[test]
+fn a_conflict_puts_ours_beside() {
+    let desk = Desk::new(&[("file", "one\n")]);
+    desk.dryad_writes("file", "ONE\n");
+    desk.user_writes("file", "by the user\n");
+    let place = place(&desk, verdict(&desk.undo(), "file"));
+    assert!(place.starts_with("file.before-"), "{place}");
+    desk.assert_files(&[("file", "by the user\n"), (&place, "one\n")]);
+}
+
+#[test]
+fn a_file_that_the_user_deleted_stays_deleted_and_ours_comes_beside() {
+    let desk = Desk::new(&[("file", "one\n")]);
+    desk.dryad_writes("file", "ONE\n");
+    desk.user_deletes("file");
+    let place = place(&desk, verdict(&desk.undo(), "file"));
+    desk.assert_files(&[(&place, "one\n")]);
+}
+
+#[test]
+fn a_file_whose_directory_the_user_deleted_comes_beside_in_a_new_one() {
+    let desk = Desk::new(&[("directory/file", "one\n")]);
+    desk.dryad_writes("directory/file", "ONE\n");
+    fs::remove_dir_all(desk.at("directory")).unwrap();
+    let place = place(&desk, verdict(&desk.undo(), "directory/file"));
+    desk.assert_files(&[("directory/", ""), (&place, "one\n")]);
+}
+
+#[test]
+fn a_file_that_dryad_made_and_the_user_changed_stays() {
+    let desk = Desk::new(&[]);
+    desk.dryad_writes("file", "new\n");
+    desk.user_writes("file", "new, and by the user\n");
+    assert_eq!(verdict(&desk.undo(), "file"), Verdict::Conflict { ours_at: None });
+    desk.assert_files(&[("file", "new, and by the user\n")]);
+}
+
+#[test]
+fn a_path_that_the_user_made_again_stays_and_ours_comes_beside() {
+    let desk = Desk::new(&[("file", "before\n")]);
+    desk.dryad_deletes("file");
+    desk.user_writes("file", "made again\n");
+    let place = place(&desk, verdict(&desk.undo(), "file"));
+    desk.assert_files(&[("file", "made again\n"), (&place, "before\n")]);
+}
+
+#[test]
+fn a_directory_stays_for_the_users_file_in_it() {
+    let desk = Desk::new(&[]);
+    desk.dryad_writes("directory/file", "new\n");
+    desk.user_writes("directory/users", "by the user\n");
+    let verdicts = desk.undo();
+    assert_eq!(verdict(&verdicts, "directory"), Verdict::Conflict { ours_at: None });
+    assert_eq!(verdict(&verdicts, "directory/file"), Verdict::Restored);
+    desk.assert_files(&[("directory/", ""), ("directory/users", "by the user\n")]);
+}
+
+#[test]
+fn a_file_cannot_come_back_where_something_else_stands_for_its_directory() {
+    let desk = Desk::new(&[("directory/file", "one\n")]);
+    desk.dryad_deletes("directory/file");
+    fs::remove_dir(desk.at("directory")).unwrap();
+    desk.user_writes("directory", "a file now\n");
+    let Verdict::Cannot(why) = verdict(&desk.undo(), "directory/file") else { panic!("there is no room for it") };
+    assert_eq!(why, "something else stands where its directory was");
+    desk.assert_files(&[("directory", "a file now\n")]);
+}
+
+#[test]
+fn what_was_collected_cannot_come_back() {
+    let desk = Desk::new(&[("file", "before\n")]);
+    desk.dryad_writes("file", "after\n");
+    let collection = desk.workspace.vault().unwrap().collect(&|_| false, 0, false).unwrap();
+    assert!(!collection.removed.is_empty());
+    let Verdict::Cannot(why) = verdict(&desk.undo(), "file") else { panic!("its content is gone") };
+    assert!(why.contains("not in the vault any more"), "{why}");
+    desk.assert_files(&[("file", "after\n")]);
+}
+
+#[test]
+fn a_command_shows_its_guide() {
+    let desk = Desk::new(&[]);
+    let command = CommandSpec {
+        command: "make deploy".to_owned(),
+        cwd: FilePath::new(&desk.root),
+        env: BTreeMap::new(),
+        shell: "/bin/sh".to_owned(),
+        timeout_seconds: 1,
+    };
+    let operation = Operation { head: crate::new_head("Run"), effect: OperationEffect::Command { command } };
+    desk.workspace.record(&operation).unwrap();
+    let report = desk.undo_in(Mode::Apply);
+    assert!(!report.is_complete() && report.operation.is_none() && report.paths.is_empty());
+    let guide = report.guide.unwrap();
+    assert!(guide.starts_with("`make deploy` ran directly in"), "{guide}");
+}
+
+#[test]
+fn an_undone_operation_is_not_undone_twice() {
+    let desk = Desk::new(&[("file", "before\n")]);
+    desk.dryad_writes("file", "after\n");
+    let report = desk.undo_in(Mode::Apply);
+    let again = Selection::Ids(vec![report.target.id.as_str().to_owned()]);
+    let result = undo(&desk.workspace, &again, Mode::Apply, &Clock::System);
+    let Err(UndoError::AlreadyUndone { id, by }) = result else { panic!("{result:?}") };
+    assert_eq!((id, Some(by)), (report.target.id, report.operation));
+    let result = undo(&desk.workspace, &Selection::Last(1), Mode::Apply, &Clock::System);
+    assert!(matches!(result, Err(UndoError::Nothing { what: "undo", .. })), "{result:?}");
+}
+
+#[test]
+fn a_stale_plan_touches_nothing() {
+    let desk = Desk::new(&[("file", "seen\n"), ("other", "other\n")]);
+    let mut builder = ChangeBuilder::default();
+    for name in ["other", "file"] {
+        builder.write(&Snapshot::take(&desk.at(name)).unwrap(), "planned\n".into());
+    }
+    let (changes, contents) = builder.finish();
+    desk.user_writes("file", "changed since\n");
+    let error = desk.workspace.apply(&crate::new_head("Write"), &changes, &contents).unwrap_err();
+    assert!(matches!(error, WorkspaceError::Apply(dryad_effects::apply::ApplyError::Stale { .. })));
+    let path = desk.at("file");
+    let expected = format!("nothing was changed: {} changed since the change was planned", path.display());
+    assert_eq!(error.to_string(), expected);
+    desk.assert_files(&[("file", "changed since\n"), ("other", "other\n")]);
+    let result = undo(&desk.workspace, &Selection::Last(1), Mode::Apply, &Clock::System);
+    assert!(matches!(result, Err(UndoError::Nothing { .. })), "nothing was recorded");
+}
