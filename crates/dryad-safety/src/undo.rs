@@ -18,6 +18,7 @@ use crate::workspace::{Workspace, WorkspaceError};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome};
+use plan::Foreseen;
 use thiserror::Error;
 
 /// Undos of more paths than this keep no texts.
@@ -41,6 +42,14 @@ pub enum UndoError {
         id: OperationId,
         /// By which.
         by: OperationId,
+    },
+    /// Some were taken back, then one could not be.
+    #[error("{source}; before that, {} operations were done: {}", done.len(), ids(.done))]
+    Stopped {
+        /// What was done.
+        done: Vec<Report>,
+        /// What ended it.
+        source: Box<UndoError>,
     },
     /// A path cannot be looked at.
     #[error("cannot read {path}: {source}")]
@@ -78,6 +87,11 @@ impl Report {
     }
 }
 
+fn ids(done: &[Report]) -> String {
+    let ids = done.iter().filter_map(|report| report.operation.as_ref());
+    ids.map(OperationId::to_string).collect::<Vec<_>>().join(", ")
+}
+
 /// Whether something is done, or only told.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Mode {
@@ -91,14 +105,33 @@ pub enum Mode {
 pub fn undo(workspace: &Workspace, selection: &Selection, mode: Mode, clock: &Clock) -> Result<Vec<Report>, UndoError> {
     workspace.recover()?;
     let targets = select::targets(workspace.log()?, selection)?;
-    targets.iter().map(|target| take_back(workspace, target, "undo", mode, clock)).collect()
+    take_all_back(workspace, &targets, "undo", mode, clock)
 }
 
 /// Does the newest undone operations again. Blocking.
 pub fn redo(workspace: &Workspace, count: usize, mode: Mode, clock: &Clock) -> Result<Vec<Report>, UndoError> {
     workspace.recover()?;
     let targets = select::undos(workspace.log()?, count)?;
-    targets.iter().map(|target| take_back(workspace, target, "redo", mode, clock)).collect()
+    take_all_back(workspace, &targets, "redo", mode, clock)
+}
+
+fn take_all_back(
+    workspace: &Workspace,
+    targets: &[Operation],
+    tool: &str,
+    mode: Mode,
+    clock: &Clock,
+) -> Result<Vec<Report>, UndoError> {
+    let mut done = Vec::new();
+    let mut foreseen = Foreseen::new();
+    for target in targets {
+        match take_back(workspace, target, tool, mode, clock, &mut foreseen) {
+            Ok(report) => done.push(report),
+            Err(error) if done.is_empty() => return Err(error),
+            Err(error) => return Err(UndoError::Stopped { done, source: Box::new(error) }),
+        }
+    }
+    Ok(done)
 }
 
 fn take_back(
@@ -107,22 +140,29 @@ fn take_back(
     tool: &str,
     mode: Mode,
     clock: &Clock,
+    foreseen: &mut Foreseen,
 ) -> Result<Report, UndoError> {
+    let mut report = Report { target: target.head.clone(), operation: None, paths: Vec::new(), guide: None };
     let OperationEffect::Files { changes } = &target.effect else {
-        return Ok(Report {
-            target: target.head.clone(),
-            operation: None,
-            paths: Vec::new(),
-            guide: Some(guide(target)),
-        });
+        report.guide = Some(guide(target));
+        return Ok(report);
     };
-    let plan = plan::plan(workspace.vault()?, &workspace.texts()?, changes, &target.head.id)?;
-    let mut report = Report { target: target.head.clone(), operation: None, paths: plan.paths, guide: None };
+    let plan = plan::plan(workspace, changes, &target.head.id, foreseen)?;
+    report.paths = plan.paths;
     if mode == Mode::DryRun {
+        foreseen.extend(plan.changes.iter().map(|change| (change.path.clone(), change.after.clone())));
+        return Ok(report);
+    }
+    let is_impossible = report.paths.iter().any(|path| matches!(path.verdict, Verdict::Cannot(_)));
+    if is_impossible && plan.changes.is_empty() {
         return Ok(report);
     }
     keep_texts(workspace, &plan.changes)?;
-    let head = head(target, tool, clock);
+    let mut head = head(target, tool, clock);
+    if is_impossible {
+        // Something is left to be taken back, so the operation still counts.
+        head.undoes.clear();
+    }
     workspace.apply(&head, &plan.changes, &plan.contents)?;
     report.operation = Some(head.id);
     Ok(report)

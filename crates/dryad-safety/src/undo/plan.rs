@@ -6,6 +6,7 @@
 use super::UndoError;
 use super::home::{Homes, house};
 use crate::merge::{Merge, merge};
+use crate::workspace::Workspace;
 use dryad_effects::contents::Contents;
 use dryad_effects::fingerprint::image_at;
 use dryad_effects::texts::Texts;
@@ -14,7 +15,7 @@ use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::id::OperationId;
 use dryad_protocol::image::{BlobId, FileImage, Image};
 use dryad_protocol::path::FilePath;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -70,10 +71,19 @@ pub(super) struct UndoPlan {
     pub(super) paths: Vec<PathReport>,
 }
 
-/// Works out how to take `changes` back.
-pub(super) fn plan(vault: &Vault, texts: &Texts, changes: &ChangeSet, id: &OperationId) -> Result<UndoPlan, UndoError> {
+/// What a dry run would have left at paths by now.
+pub(super) type Foreseen = HashMap<FilePath, Image>;
+
+/// Works out how to take `changes` back, where some paths are not as they are but as they would be.
+pub(super) fn plan(
+    workspace: &Workspace,
+    changes: &ChangeSet,
+    id: &OperationId,
+    foreseen: &Foreseen,
+) -> Result<UndoPlan, UndoError> {
+    let (vault, texts) = (workspace.vault()?, &workspace.texts()?);
     let (contents, homes) = (Contents::default(), Homes::default());
-    let mut planner = Planner { vault, texts, id, contents, homes, planned: Vec::new(), paths: Vec::new() };
+    let mut planner = Planner { vault, texts, id, foreseen, contents, homes, planned: Vec::new(), paths: Vec::new() };
     let mut sorted: Vec<&Change> = changes.iter().collect();
     sorted.sort_by(|a, b| b.path.cmp(&a.path));
     // The deepest first: whether a directory can go depends on what is left in it.
@@ -97,6 +107,7 @@ struct Planner<'a> {
     vault: &'a Vault,
     texts: &'a Texts,
     id: &'a OperationId,
+    foreseen: &'a Foreseen,
     contents: Contents,
     homes: Homes,
     planned: Vec<Change>,
@@ -107,7 +118,11 @@ impl Planner<'_> {
     fn judge(&mut self, change: &Change) -> Result<Verdict, UndoError> {
         let path = change.path.as_path();
         // What is seen behind a link lies elsewhere.
-        let now = if self.homes.is_behind_link(path) { Ok(Image::Absent) } else { image_at(path) };
+        let now = match self.foreseen.get(&change.path) {
+            Some(image) => Ok(image.clone()),
+            None if self.homes.is_behind_link(path) => Ok(Image::Absent),
+            None => image_at(path),
+        };
         let now = now.map_err(|source| UndoError::Read { path: change.path.clone(), source })?;
         let (wrote, want) = (&change.after, &change.before);
         // Where nothing was changed there is nothing to take back, whatever has happened since.
@@ -146,7 +161,8 @@ impl Planner<'_> {
         let goes = |change: &&Change| matches!(change.after, Image::Absent);
         let going: HashSet<&Path> = self.planned.iter().filter(goes).map(|change| change.path.as_path()).collect();
         let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
-        entries.map(|entry| entry.path()).any(|entry| !going.contains(entry.as_path()))
+        let is_gone = |path: &Path| matches!(self.foreseen.get(&FilePath::new(path)), Some(Image::Absent));
+        entries.map(|entry| entry.path()).any(|entry| !going.contains(entry.as_path()) && !is_gone(&entry))
     }
 
     /// The user has changed the file since: both changes are kept if they do not touch each other.
@@ -165,7 +181,10 @@ impl Planner<'_> {
             self.planned.push(Change { path: change.path.clone(), before: now.clone(), after });
             return Verdict::Merged;
         }
-        let theirs = fs::read(change.path.as_path()).ok();
+        let theirs = match self.foreseen.contains_key(&change.path) {
+            true => self.content(now_file.blob),
+            false => fs::read(change.path.as_path()).ok(),
+        };
         let sides = (self.content(wrote.blob), self.content(want.blob), theirs);
         let (Some(base), Some(ours), Some(theirs)) = sides else { return self.put_beside(change, now) };
         match merge(&base, &ours, &theirs) {

@@ -3,10 +3,12 @@
 use crate::support::{call, pipeline, plain_call, sh_tool, text, tool, write_tool};
 use dryad_protocol::call::{BadArguments, Call, ToolResult};
 use dryad_protocol::operation::OperationEffect;
-use dryad_safety::gate::{Gate, Verdict};
+use dryad_safety::clock::Clock;
+use dryad_safety::gate::{self, Gate};
 use dryad_safety::plan::{Effect, Plan};
 use dryad_safety::progress::Progress;
 use dryad_safety::spec::{Metadata, ToolSpec};
+use dryad_safety::undo::{Mode, Report, Selection, Verdict, undo};
 use serde_json::json;
 use std::fs;
 use tokio_util::sync::CancellationToken;
@@ -47,8 +49,8 @@ async fn a_denied_plan_touches_nothing_and_is_not_recorded() {
 struct Asks;
 
 impl Gate for Asks {
-    fn judge(&self, _: &ToolSpec, _: &Effect) -> Result<Verdict, String> {
-        Ok(Verdict::Ask("looks odd".to_owned()))
+    fn judge(&self, _: &ToolSpec, _: &Effect) -> Result<gate::Verdict, String> {
+        Ok(gate::Verdict::Ask("looks odd".to_owned()))
     }
 }
 
@@ -109,4 +111,22 @@ async fn a_cancelled_call_does_not_start() {
     let result = pipeline.run(&call, &cancel, &Progress::default()).await;
     assert_eq!(text(&result), "Operation aborted");
     assert!(!root.path().join("f").exists() && log.operations().is_empty());
+}
+
+#[tokio::test]
+async fn a_dry_run_of_several_undos_foresees_what_the_undos_do() {
+    let root = tempfile::tempdir().unwrap();
+    let (pipeline, _log) = pipeline(root.path(), vec![write_tool()]);
+    for text in ["one", "two", "three"] {
+        run(&pipeline, &call(text, "write", json!({"path": "new/f", "text": text}))).await;
+    }
+    let undo = |mode| undo(&pipeline.workspace, &Selection::Last(3), mode, &Clock::System).unwrap();
+    let verdicts = |reports: Vec<Report>| -> Vec<Verdict> {
+        reports.into_iter().flat_map(|report| report.paths).map(|path| path.verdict).collect()
+    };
+    let foreseen = verdicts(undo(Mode::DryRun));
+    assert_eq!(fs::read_to_string(root.path().join("new/f")).unwrap(), "three");
+    assert_eq!(foreseen, vec![Verdict::Restored; 4]);
+    assert_eq!(verdicts(undo(Mode::Apply)), foreseen);
+    assert!(!root.path().join("new").exists());
 }

@@ -16,6 +16,8 @@ pub(in crate::mode) fn from_undo(error: &UndoError) -> Failure {
         UndoError::Read { .. } => {
             Failure::failed(error.to_string()).hint("Nothing was changed. Check the permissions.")
         }
+        UndoError::Stopped { .. } => Failure::failed(error.to_string())
+            .hint("`dryad log` shows what was taken back; the same command goes on with the rest."),
         UndoError::Workspace(error) => from_workspace(error),
         UndoError::Log(error) => from_log(error),
     }
