@@ -1,14 +1,14 @@
 //! Which operations are meant.
 
 use super::{UndoError, require_effective};
-use crate::oplog::{Entry, FileLog, State};
+use crate::oplog::{Entry, FileLog, State, Summary};
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead};
 use dryad_protocol::path::FilePath;
 
 /// Which operations to take back.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Selection {
-    /// The newest ones that still count.
+    /// The newest ones that still count and can be taken back. Commands that ran directly are passed over.
     Last(usize),
     /// These, by unique beginnings of their ids.
     Ids(Vec<String>),
@@ -23,17 +23,18 @@ pub enum Selection {
 /// The selected operations, the newest first.
 pub(super) fn targets(log: &FileLog, selection: &Selection) -> Result<Vec<Operation>, UndoError> {
     let found = match selection {
-        Selection::Last(count) => pick(log, *count, |head| head.undoes.is_empty())?,
+        Selection::Last(count) => {
+            pick(log, *count, |entry| is_change(&entry.head) && entry.summary != Summary::Command)?
+        }
         Selection::Ids(prefixes) => return by_id(log, prefixes),
-        Selection::Message(id) => pick(log, usize::MAX, |head| {
-            head.undoes.is_empty() && head.message_id.as_deref().is_some_and(|message| message.starts_with(id.as_str()))
+        Selection::Message(id) => pick(log, usize::MAX, |Entry { head, .. }| {
+            is_change(head) && head.message_id.as_deref().is_some_and(|message| message.starts_with(id.as_str()))
         })?,
-        Selection::Session(id) => pick(log, usize::MAX, |head| {
-            head.undoes.is_empty()
-                && head.session_id.as_ref().is_some_and(|session| session.as_str().starts_with(id.as_str()))
+        Selection::Session(id) => pick(log, usize::MAX, |Entry { head, .. }| {
+            is_change(head) && head.session_id.as_ref().is_some_and(|session| session.as_str().starts_with(id.as_str()))
         })?,
         Selection::Path(path) => {
-            let mut found = pick(log, usize::MAX, |head| head.undoes.is_empty())?;
+            let mut found = pick(log, usize::MAX, |entry| is_change(&entry.head))?;
             found.retain(|operation| touches(operation, path));
             found
         }
@@ -41,22 +42,27 @@ pub(super) fn targets(log: &FileLog, selection: &Selection) -> Result<Vec<Operat
     if found.is_empty() { Err(nothing("undo", selection)) } else { Ok(found) }
 }
 
+/// Whether an operation is neither an undo nor a redo, not even one that could do only a part.
+fn is_change(head: &OperationHead) -> bool {
+    head.undoes.is_empty() && !matches!(head.tool_name.as_str(), "undo" | "redo")
+}
+
 /// The newest undos that still count, the newest first.
 pub(super) fn undos(log: &FileLog, count: usize) -> Result<Vec<Operation>, UndoError> {
-    let found = pick(log, count, |head| head.tool_name == "undo")?;
+    let found = pick(log, count, |entry| entry.head.tool_name == "undo")?;
     let nothing = || UndoError::Nothing { what: "redo", why: "no operation is undone".to_owned() };
     if found.is_empty() { Err(nothing()) } else { Ok(found) }
 }
 
 /// The newest operations that still count and are wanted.
-fn pick(log: &FileLog, count: usize, wanted: impl Fn(&OperationHead) -> bool) -> Result<Vec<Operation>, UndoError> {
+fn pick(log: &FileLog, count: usize, wanted: impl Fn(&Entry) -> bool) -> Result<Vec<Operation>, UndoError> {
     let mut found = Vec::new();
     for item in log.with_states() {
         let (entry, state) = item?;
         if found.len() == count {
             break;
         }
-        if state == State::Effective && wanted(&entry.head) {
+        if state == State::Effective && wanted(&entry) {
             found.push(log.operation(&entry)?);
         }
     }
@@ -92,7 +98,7 @@ fn touches(operation: &Operation, path: &FilePath) -> bool {
 
 fn nothing(what: &'static str, selection: &Selection) -> UndoError {
     let why = match selection {
-        Selection::Last(_) => "the log holds no operation that still counts".to_owned(),
+        Selection::Last(_) => "the log holds no change of files that still counts".to_owned(),
         Selection::Ids(_) => "no operation was named".to_owned(),
         Selection::Message(id) => format!("message {id} has no operation that still counts"),
         Selection::Session(id) => format!("session {id} has no operation that still counts"),

@@ -7,6 +7,7 @@ use crate::report::{Exit, Failure};
 use crate::terminal::Style;
 use dryad_protocol::id::OperationId;
 use dryad_safety::clock::Clock;
+use dryad_safety::oplog::{FileLog, Summary};
 use dryad_safety::undo::{Mode, Report, Selection, undo};
 use std::io;
 
@@ -20,9 +21,24 @@ pub(super) fn run(arguments: UndoArguments) -> Result<Exit, Failure> {
     let workspace = memory.workspace()?;
     let mode = mode(&arguments.way);
     let json = arguments.way.json;
-    let undone = undo(workspace, &selection(arguments, &memory), mode, &Clock::System);
+    let selection = selection(arguments, &memory);
+    let passed_over = match selection {
+        Selection::Last(_) if !json => newest_commands(workspace.log().map_err(|error| from_workspace(&error))?),
+        _ => 0,
+    };
+    let undone = undo(workspace, &selection, mode, &Clock::System);
     memory.print_notices();
+    if passed_over > 0 && undone.is_ok() {
+        let commands = if passed_over == 1 { "command" } else { "commands" };
+        output::note(&format!("passed over {passed_over} newer {commands} that ran directly; `dryad log` lists them"));
+    }
     tell(&undone.map_err(|error| from_undo(&error))?, Deed::Undo, mode, &memory, json)
+}
+
+/// How many commands ran directly since files were last changed: they cannot be taken back.
+fn newest_commands(log: &FileLog) -> usize {
+    let entries = log.newest_first().map_while(Result::ok).filter(|entry| entry.head.undoes.is_empty());
+    entries.take_while(|entry| entry.summary == Summary::Command).count()
 }
 
 /// Whether something happens.

@@ -195,7 +195,21 @@ fn a_command_has_a_guide_instead_of_an_undo() {
     let scene = Scene::with_script(&json!([
         {"calls": [{"name": "bash", "arguments": {"command": "touch made"}}]}, {"text": "Done."}]));
     scene.play(&["x"]).done();
-    let told = failed(scene.run(&["undo"]), 1);
+    assert!(scene.run(&["undo"]).failed(1).contains("no change of files that still counts"));
+    let told = failed(scene.run(&["undo", &newest_id(&scene)]), 1);
     assert!(told.contains("cannot be undone: `touch made` ran directly in"), "{told}");
     assert!(scene.run(&["show", &newest_id(&scene)]).done().contains("ran        touch made\n"));
+}
+
+#[test]
+fn the_newest_change_of_files_is_undone_and_newer_commands_are_told() {
+    let scene = Scene::with_script(&json!([
+        {"calls": [{"name": "write", "arguments": {"path": "f", "content": "x"}},
+                   {"name": "bash", "arguments": {"command": "true"}}]}, {"text": "Done."}]));
+    scene.play(&["x"]).done();
+    let outcome = scene.run(&["undo"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert!(outcome.stdout.contains("f  restored"), "{outcome:?}");
+    assert!(outcome.stderr.contains("passed over 1 newer command that ran directly"), "{outcome:?}");
+    assert!(!scene.work().join("f").exists());
 }
