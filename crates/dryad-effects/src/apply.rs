@@ -134,10 +134,11 @@ impl Applier {
             return commit(Outcome::Applied).map_err(record_failed(&self.journal));
         }
         let journal = self.begin(request, &units)?;
-        let staged = self.stage(request.contents, &units, journal);
-        let inodes: Vec<u64> = units.iter().map(stage::inode).collect();
-        let staging = if staged.is_ok() { Staging::Complete } else { Staging::Unfinished };
-        match staged.and_then(|()| self.carry_out(&units, commit)) {
+        let (inodes, staging, done) = match self.stage(request.contents, &units, journal) {
+            Ok(inodes) => (inodes, Staging::Complete, self.carry_out(&units, commit)),
+            Err(failure) => (units.iter().map(stage::inode).collect(), Staging::Unfinished, Err(failure)),
+        };
+        match done {
             Ok(proof) => {
                 self.settle(&units);
                 proof
@@ -159,15 +160,16 @@ impl Applier {
         })
     }
 
-    /// Puts everything new into its slot and makes it durable.
-    fn stage(&self, contents: &Contents, units: &[Unit], mut journal: File) -> Result<(), ApplyError> {
+    /// Puts everything new into its slot and makes it durable; returns the inodes of what lies there.
+    fn stage(&self, contents: &Contents, units: &[Unit], mut journal: File) -> Result<Vec<u64>, ApplyError> {
         for unit in units {
             stage::secure_before(unit, &self.vault)?;
             stage::stage(unit, contents, &self.vault)?;
         }
         let inodes: Vec<u64> = units.iter().map(stage::inode).collect();
         self.journal.ready(&mut journal, &inodes).map_err(record_failed(&self.journal))?;
-        barrier::barrier(units, &journal).map_err(record_failed(&self.journal))
+        barrier::barrier(units, &journal).map_err(record_failed(&self.journal))?;
+        Ok(inodes)
     }
 
     /// Moves everything in and has it recorded. What comes back is the proof, or its absence: a path

@@ -165,6 +165,12 @@ pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
+/// Sets permission bits of an open file.
+pub(crate) fn set_mode_of(file: &File, mode: u32) -> io::Result<()> {
+    step()?;
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
 /// Sets the time of the last modification, links not followed.
 pub(crate) fn set_modified(path: &Path, time: FileTime) -> io::Result<()> {
     use rustix::fs::{AtFlags, Timespec, Timestamps, UTIME_OMIT, utimensat};

@@ -13,6 +13,9 @@ use std::path::Path;
 /// The permission bits of a mode.
 const PERMISSIONS: u32 = 0o7777;
 
+/// How much of a file is held in memory at once.
+const PIECE: usize = 128 * 1024;
+
 /// Names these bytes by their hash.
 pub fn blob_id(bytes: &[u8]) -> BlobId {
     BlobId::from_hash(*blake3::hash(bytes).as_bytes())
@@ -54,7 +57,9 @@ fn file_image(path: &Path) -> io::Result<Image> {
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;
     let mut hasher = blake3::Hasher::new();
-    let mut piece = vec![0; 64 * 1024];
+    // One byte more than the file is said to have: most are read whole by the first call.
+    let said = usize::try_from(metadata.len()).unwrap_or(PIECE).saturating_add(1);
+    let mut piece = vec![0; said.min(PIECE)];
     let mut size = 0;
     loop {
         let count = file.read(&mut piece)?;
@@ -71,7 +76,7 @@ fn file_image(path: &Path) -> io::Result<Image> {
 }
 
 /// When it was modified; nothing for a file system that tells nonsense.
-fn modified(metadata: &Metadata) -> Option<FileTime> {
+pub(crate) fn modified(metadata: &Metadata) -> Option<FileTime> {
     u32::try_from(metadata.mtime_nsec()).ok().and_then(|nanoseconds| FileTime::new(metadata.mtime(), nanoseconds))
 }
 

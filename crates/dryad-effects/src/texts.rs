@@ -64,6 +64,24 @@ impl Texts {
         (blob_id(&after) == id).then_some(after)
     }
 
+    /// Removes the texts that nothing keeps; how many.
+    pub fn collect(&self, keep: &dyn Fn(&str) -> bool) -> io::Result<usize> {
+        let entries = match fs::read_dir(&self.directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(error) => return Err(error),
+        };
+        let mut removed = 0;
+        for entry in entries {
+            let entry = entry?;
+            if !entry.file_name().to_str().is_some_and(keep) {
+                disk::remove_file(&entry.path())?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
     fn path(&self, id: BlobId) -> PathBuf {
         self.directory.join(id.to_string())
     }
@@ -116,6 +134,18 @@ mod tests {
         texts.keep(before.as_bytes(), after.as_bytes()).unwrap();
         let kept = fs::metadata(texts.path(blob_id(after.as_bytes()))).unwrap().len();
         assert_eq!(kept, HEADER as u64 + 4);
+    }
+
+    #[test]
+    fn what_nothing_keeps_is_collected() {
+        let root = tempfile::tempdir().unwrap();
+        let texts = Texts::new(root.path().join("texts"));
+        assert_eq!(texts.collect(&|_| false).unwrap(), 0);
+        texts.keep(b"1", b"kept").unwrap();
+        texts.keep(b"2", b"old").unwrap();
+        let kept = blob_id(b"kept").to_string();
+        assert_eq!(texts.collect(&|name| name == kept).unwrap(), 1);
+        assert_eq!(fs::read_dir(root.path().join("texts")).unwrap().count(), 1);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::unit::{Step, Unit};
 use super::{ApplyError, io_error};
 use crate::contents::Contents;
 use crate::disk;
-use crate::fingerprint::image_at;
+use crate::fingerprint::{image_at, modified};
 use crate::vault::{Vault, VaultError};
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::{BlobId, FileImage, Image};
@@ -13,6 +13,10 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::time::Duration;
+
+/// Two writes that lie this far apart have different times.
+const YOUNG: Duration = Duration::from_millis(100);
 
 /// How far staging has come.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -61,7 +65,8 @@ fn put(change: &Change, place: &Path, contents: &Contents, vault: &Vault) -> Res
 fn write(place: &Path, bytes: &[u8], image: &FileImage) -> io::Result<()> {
     let mut file = disk::create(place)?;
     disk::write(&mut file, bytes)?;
-    dress(place, image)
+    disk::set_mode_of(&file, image.mode)?;
+    image.modified.map_or(Ok(()), |time| disk::set_modified(place, time))
 }
 
 fn take(change: &Change, image: &FileImage, place: &Path, vault: &Vault) -> Result<(), ApplyError> {
@@ -71,12 +76,15 @@ fn take(change: &Change, image: &FileImage, place: &Path, vault: &Vault) -> Resu
     dress(place, image).map_err(io_error("set mode and time beside", &change.path))
 }
 
-/// Gives a file its mode and time.
+/// Gives a file that came from the vault its mode and time. One that was moved out mostly has them still.
 fn dress(place: &Path, image: &FileImage) -> io::Result<()> {
-    disk::set_mode(place, image.mode)?;
+    let metadata = fs::symlink_metadata(place)?;
+    if metadata.mode() & 0o7777 != image.mode {
+        disk::set_mode(place, image.mode)?;
+    }
     match image.modified {
-        Some(time) => disk::set_modified(place, time),
-        None => Ok(()),
+        Some(time) if modified(&metadata) != Some(time) => disk::set_modified(place, time),
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -145,7 +153,7 @@ fn clear(
     let is_there = |change: &&Change| !matches!(side(change), Image::Absent);
     for change in unit.changes.iter().rev().filter(is_there) {
         let place = unit.in_slot(change.path.as_path());
-        let there = image_at(&place).map_err(io_error("read", &change.path))?;
+        let there = found(&place, side(change)).map_err(io_error("read", &change.path))?;
         let cleared = match (side(change), &there) {
             (_, Image::Absent) => Ok(()),
             (Image::File(file), Image::File(found)) if file.blob == found.blob => keep(file.blob, &place),
@@ -158,6 +166,27 @@ fn clear(
         cleared.map_err(io_error("clear what lay beside", &change.path))?;
     }
     Ok(())
+}
+
+/// What lies in a slot, of which `expected` was hashed before the swap.
+///
+/// A file that still has the size and the modification time of that moment has not been written to since, and
+/// is not read again: a write would have set the clock's time, and that is not the old one any more.
+/// The vault reads it again before it gives it back. Where the file system keeps whole seconds only, or the
+/// last write is so young that a second one may bear the same time, it is read.
+fn found(place: &Path, expected: &Image) -> io::Result<Image> {
+    if let Image::File(file) = expected
+        && let Ok(metadata) = fs::symlink_metadata(place)
+        && metadata.is_file()
+        && metadata.len() == file.size
+        && file.modified.is_some()
+        && modified(&metadata) == file.modified
+        && metadata.mtime_nsec() != 0
+        && metadata.modified()?.elapsed().is_ok_and(|age| age > YOUNG)
+    {
+        return Ok(expected.clone());
+    }
+    image_at(place)
 }
 
 fn absorb_file(vault: &Vault, blob: BlobId, place: &Path) -> io::Result<()> {

@@ -1,3 +1,5 @@
+//! Changes on real files, and their way back.
+
 use super::*;
 use crate::fingerprint::image_at;
 use dryad_protocol::change_set::Change;

@@ -11,6 +11,7 @@ use crate::output;
 use crate::report::{Exit, Failure};
 use crate::wiring::Workshop;
 use dryad_effects::lock::Lock;
+use dryad_effects::texts::Texts;
 use dryad_effects::vault::{Collection, Vault};
 use dryad_protocol::image::BlobId;
 use dryad_protocol::operation::OperationEffect;
@@ -42,6 +43,9 @@ pub(super) fn run(arguments: &WayArguments) -> Result<Exit, Failure> {
     let quota = workshop.settings.vault.quota_bytes;
     let now = Clock::System.now();
     let needed = needed_everywhere(home, now)?;
+    if !arguments.dry_run {
+        collect_texts(home, &needed)?;
+    }
     let place = home.join("vault");
     let vault = Vault::open(&place).map_err(|error| Failure::failed(format!("{}: {error}", place.display())))?;
     let since = UNIX_EPOCH + Duration::from_millis(u64::try_from(now.as_millis()).unwrap_or(0));
@@ -63,6 +67,18 @@ fn needed_everywhere(home: &Path, now: Timestamp) -> Result<HashSet<BlobId>, Fai
         })?;
     }
     Ok(needed)
+}
+
+/// Removes what was written over texts by operations that are not kept.
+fn collect_texts(home: &Path, needed: &HashSet<BlobId>) -> Result<(), Failure> {
+    let names: HashSet<String> = needed.iter().map(BlobId::to_string).collect();
+    for state in states(&home.join("workspaces"))? {
+        let texts = Texts::new(state.join("texts"));
+        texts
+            .collect(&|name| names.contains(name))
+            .map_err(|error| Failure::failed(format!("cannot tidy {}: {error}", state.display())))?;
+    }
+    Ok(())
 }
 
 /// Why it cannot be told what a workspace needs.
