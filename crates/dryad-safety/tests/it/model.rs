@@ -13,7 +13,9 @@ mod world;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence, RngAlgorithm, TestRng, TestRunner};
-use world::World;
+use std::cell::RefCell;
+use step::Step;
+use world::{Tally, World};
 
 /// How many histories each test plays.
 const CASES: u32 = 1300;
@@ -37,19 +39,24 @@ fn check<S: Strategy>(seed: u8, strategy: S, play: impl Fn(S::Value)) {
 }
 
 fn with_a_person(seed: u8) {
-    check(seed, (step::beginning(), vec(step::with_person(), 1..13)), |(beginning, steps)| {
-        let mut world = World::new(&beginning);
-        steps.iter().for_each(|step| world.run(step));
-        world.finish();
-    });
+    histories(seed, step::with_person());
 }
 
 fn without_a_person(seed: u8) {
-    check(seed, (step::beginning(), vec(step::without_person(), 1..13)), |(beginning, steps)| {
+    histories(seed, step::without_person());
+}
+
+/// Plays histories of such steps. All verdicts must come up: what never happens is not tested.
+fn histories(seed: u8, step: impl Strategy<Value = Step>) {
+    let tally = RefCell::new(Tally::new());
+    check(seed, (step::beginning(), vec(step, 3..13)), |(beginning, steps)| {
         let mut world = World::new(&beginning);
         steps.iter().for_each(|step| world.run(step));
         world.finish();
+        world.verdicts.iter().for_each(|(verdict, count)| *tally.borrow_mut().entry(verdict).or_default() += count);
     });
+    let tally = tally.into_inner();
+    assert!(tally.len() == 6 && tally.values().all(|count| *count > 20), "{tally:?}");
 }
 
 /// All operations undone bring back the beginning, all undone again the end, times included, for ever.

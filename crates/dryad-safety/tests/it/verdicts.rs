@@ -249,7 +249,8 @@ fn a_command_shows_its_guide() {
     };
     let operation = Operation { head: crate::new_head("Run"), effect: OperationEffect::Command { command } };
     desk.workspace.record(&operation).unwrap();
-    let report = desk.undo_in(Mode::Apply);
+    let named = Selection::Ids(vec![operation.head.id.as_str().to_owned()]);
+    let report = undo(&desk.workspace, &named, Mode::Apply, &Clock::System).unwrap().remove(0);
     assert!(!report.is_complete() && report.operation.is_none() && report.paths.is_empty());
     let guide = report.guide.unwrap();
     assert!(guide.starts_with("`make deploy` ran directly in"), "{guide}");

@@ -92,7 +92,7 @@ fn mode() -> impl Strategy<Value = u32> {
 
 fn want() -> impl Strategy<Value = Want> {
     prop_oneof![
-        6 => (0..LINES, 0..5_u8).prop_map(|(number, version)| Want::Edit(number, version)),
+        16 => (0..LINES, 0..5_u8).prop_map(|(number, version)| Want::Edit(number, version)),
         2 => (versions(), mode()).prop_map(|(versions, mode)| Want::Text(versions, mode)),
         1 => any::<u8>().prop_map(Want::Binary),
         1 => (0..TARGETS.len()).prop_map(Want::Link),
@@ -103,13 +103,16 @@ fn want() -> impl Strategy<Value = Want> {
     ]
 }
 
+/// A place; those of plain files come up more often, so that changes meet there.
 fn place() -> impl Strategy<Value = usize> {
-    0..places().len()
+    prop_oneof![5 => Just(0), 2 => 0..2_usize, 3 => 0..places().len()]
 }
 
 /// What stands in the tree at the start.
 pub(super) fn beginning() -> impl Strategy<Value = Vec<(usize, Want)>> {
-    vec((place(), want()), 0..5)
+    let texts = [0, 1, 3].map(|place| (place, Want::Text([1; LINES], 0o644)));
+    let others = vec((place(), want()), 0..4);
+    (prop::sample::subsequence(texts.to_vec(), 0..=3), others).prop_map(|(texts, others)| [texts, others].concat())
 }
 
 /// One change by dryad.
@@ -131,5 +134,5 @@ pub(super) fn without_person() -> impl Strategy<Value = Step> {
 pub(super) fn with_person() -> impl Strategy<Value = Step> {
     let saving = prop_oneof![Just(Saving::InPlace), Just(Saving::Anew)];
     let person = (place(), want(), saving).prop_map(|(place, want, saving)| Step::Person(place, want, saving));
-    prop_oneof![5 => without_person(), 2 => person]
+    prop_oneof![5 => without_person(), 3 => person]
 }

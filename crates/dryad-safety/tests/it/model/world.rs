@@ -12,7 +12,7 @@ use dryad_protocol::path::FilePath;
 use dryad_safety::clock::Clock;
 use dryad_safety::undo::{Mode, Report, Selection, UndoError, Verdict, redo, undo};
 use dryad_safety::workspace::Workspace;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -36,7 +36,12 @@ pub(super) struct World {
     /// Files whose bytes a person wrote.
     persons: BTreeSet<PathBuf>,
     has_person: bool,
+    /// How often each verdict was given.
+    pub(super) verdicts: Tally,
 }
+
+/// How often each verdict was given.
+pub(super) type Tally = BTreeMap<&'static str, usize>;
 
 impl World {
     pub(super) fn new(beginning: &[(usize, Want)]) -> Self {
@@ -50,7 +55,17 @@ impl World {
         let tree = read(&root);
         let workspace = Workspace::with_id(base.join("home"), "model");
         let state = base.join("home/workspaces/model");
-        Self { _home: home, root, state, workspace, tree, log: Vec::new(), persons: BTreeSet::new(), has_person: false }
+        Self {
+            _home: home,
+            root,
+            state,
+            workspace,
+            tree,
+            log: Vec::new(),
+            persons: BTreeSet::new(),
+            has_person: false,
+            verdicts: Tally::new(),
+        }
     }
 
     pub(super) fn run(&mut self, step: &Step) {
@@ -91,7 +106,8 @@ impl World {
     }
 
     fn undo_one(&mut self, back: usize) {
-        let Some(index) = self.log.len().checked_sub(back + 1) else { return };
+        let Some(newest) = self.log.len().checked_sub(1) else { return };
+        let index = newest - back % self.log.len();
         let id = self.log[index].id.clone();
         let result = undo(&self.workspace, &Selection::Ids(vec![id.as_str().to_owned()]), Mode::Apply, &Clock::System);
         match (result, self.is_effective(index)) {
@@ -108,7 +124,7 @@ impl World {
 
     /// Undoes the newest operations that count, and tells whether all of it went well.
     pub(super) fn undo_last(&mut self, count: usize) -> bool {
-        let targets = self.newest(count, |known| known.undoes.is_none());
+        let targets = self.newest(count, |known| known.tool == "write");
         let result = undo(&self.workspace, &Selection::Last(count), Mode::Apply, &Clock::System);
         self.follow_all(result, &targets, "undo")
     }
@@ -136,16 +152,28 @@ impl World {
         for (report, index) in reports.iter().zip(targets) {
             let promised = promised(&self.tree, &self.log[*index].record, &report.paths, &self.root);
             self.assert_kept(report, *index, &promised);
+            for told in &report.paths {
+                *self.verdicts.entry(name(&told.verdict)).or_default() += 1;
+            }
             let record = difference(&self.tree, &promised);
-            let undoes = Some(self.log[*index].id.clone());
             self.persons.retain(|path| !record.contains_key(path));
-            self.log.push(Known { id: report.operation.clone().unwrap(), tool, undoes, record });
+            self.remember(report, *index, tool, record);
             self.tree = promised;
         }
         let found = read(&self.root);
         assert_like(&self.tree, &found, &format!("after {tool}, from {before:#?}, as told: {reports:#?}"));
         self.tree = found;
         reports.iter().all(Report::is_complete)
+    }
+
+    /// An undo that could not do everything takes nothing back; one that could do nothing is none.
+    fn remember(&mut self, report: &Report, index: usize, tool: &'static str, record: Record) {
+        let is_whole = !report.paths.iter().any(|told| matches!(told.verdict, Verdict::Cannot(_)));
+        let undoes = is_whole.then(|| self.log[index].id.clone());
+        match &report.operation {
+            Some(id) => self.log.push(Known { id: id.clone(), tool, undoes, record }),
+            None => assert!(!is_whole && record.is_empty(), "not recorded: {report:#?}"),
+        }
     }
 
     /// Nothing that a person wrote goes, unless it is what dryad had written, or both are in it.
@@ -204,4 +232,15 @@ impl World {
 /// What a finished change must not leave.
 pub(super) fn strays(root: &Path) -> Vec<PathBuf> {
     read(root).into_keys().filter(|path| path.to_string_lossy().contains(".edit.tmp")).collect()
+}
+
+fn name(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Restored => "restored",
+        Verdict::AlreadySo => "already so",
+        Verdict::Merged => "merged",
+        Verdict::Conflict { ours_at: Some(_) } => "conflict with ours beside",
+        Verdict::Conflict { ours_at: None } => "conflict",
+        Verdict::Cannot(_) => "cannot",
+    }
 }
