@@ -9,6 +9,7 @@ mod json;
 mod text;
 
 use super::changes::{print_notices, recover_known};
+use super::gc;
 use crate::log;
 use crate::options::{Output, RunOptions, no_prompt};
 use crate::output;
@@ -67,6 +68,7 @@ async fn answer(options: &RunOptions, stops: &Stops) -> Result<Exit, Failure> {
     };
     let shown = show(options.output, &line, &bench, prompt, stops).await;
     print_notices(&memory);
+    gc::collect_daily(&workshop);
     shown.map_err(|failure| failure.masked(&line.mask))
 }
 

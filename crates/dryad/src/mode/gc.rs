@@ -11,6 +11,7 @@ use crate::output;
 use crate::report::{Exit, Failure};
 use crate::wiring::Workshop;
 use dryad_effects::lock::Lock;
+use dryad_effects::record_file::RecordFile;
 use dryad_effects::texts::Texts;
 use dryad_effects::vault::{Collection, Vault};
 use dryad_protocol::image::BlobId;
@@ -23,11 +24,14 @@ use serde_json::json;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
 /// Operations younger than this keep what they need.
 const KEPT_MILLISECONDS: i64 = 30 * 24 * 60 * 60 * 1000;
+
+/// Between two collections that nobody asked for.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// So many of the newest operations of a workspace keep what they need, however old they are.
 const KEPT_OPERATIONS: usize = 500;
@@ -39,21 +43,41 @@ const KEPT_OPERATIONS: usize = 500;
 /// When a log cannot be read, an interrupted change cannot be recovered, or the vault refuses.
 pub(super) fn run(arguments: &WayArguments) -> Result<Exit, Failure> {
     let workshop = Workshop::open(&options::workdir(None)?)?;
-    let home = workshop.home.root();
     let quota = workshop.settings.vault.quota_bytes;
+    let collection = collect(workshop.home.root(), quota, arguments.dry_run)?;
+    print(&collection, quota, arguments)?;
+    Ok(Exit::Done)
+}
+
+/// Collects once a day, after a run: the vault keeps to its quota without anybody thinking of it.
+pub(super) fn collect_daily(workshop: &Workshop) {
+    let home = workshop.home.root();
+    let vault = home.join("vault");
+    let note = RecordFile::new(vault.join("collections"));
+    let is_recent = |at: SystemTime| at.elapsed().is_ok_and(|age| age < DAY);
+    let collected = std::fs::metadata(note.path()).and_then(|metadata| metadata.modified());
+    if !vault.is_dir() || collected.is_ok_and(is_recent) {
+        return;
+    }
+    // What goes wrong goes wrong again, and is told, when somebody collects by hand.
+    if let Ok(collection) = collect(home, workshop.settings.vault.quota_bytes, false) {
+        let line = format!("{} removed {}\n", Clock::System.now().as_millis(), collection.removed.len());
+        note.append(line.as_bytes()).ok();
+    }
+}
+
+fn collect(home: &Path, quota: u64, dry_run: bool) -> Result<Collection, Failure> {
     let now = Clock::System.now();
     let needed = needed_everywhere(home, now)?;
-    if !arguments.dry_run {
+    if !dry_run {
         collect_texts(home, &needed)?;
     }
     let place = home.join("vault");
     let vault = Vault::open(&place).map_err(|error| Failure::failed(format!("{}: {error}", place.display())))?;
     let since = UNIX_EPOCH + Duration::from_millis(u64::try_from(now.as_millis()).unwrap_or(0));
-    let collection = vault
-        .collect_arrived_before(since, &|id| needed.contains(id), quota, arguments.dry_run)
-        .map_err(|error| Failure::failed(error.to_string()))?;
-    print(&collection, quota, arguments)?;
-    Ok(Exit::Done)
+    vault
+        .collect_arrived_before(since, &|id| needed.contains(id), quota, dry_run)
+        .map_err(|error| Failure::failed(error.to_string()))
 }
 
 /// Every content that an operation of any workspace needs.

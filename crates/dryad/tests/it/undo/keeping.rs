@@ -41,6 +41,27 @@ fn collection_removes_what_nothing_needs() {
 }
 
 #[test]
+fn a_run_collects_once_a_day_by_itself() {
+    let scene = edited();
+    let note = scene.home().join("vault/collections");
+    assert_eq!(std::fs::read_to_string(&note).unwrap().lines().count(), 1);
+    let vault = dryad_effects::vault::Vault::open(scene.home().join("vault")).unwrap();
+    let orphan = vault.put(b"nobody needs this").unwrap();
+    scene.write_home("settings.json", r#"{"vault": {"quotaBytes": 0}}"#);
+    scene.write("story.json", json!({"steps": [{"text": "Hm."}], "repeat": true}).to_string());
+    scene.play(&["x"]).done();
+    assert!(vault.contains(orphan).unwrap(), "not twice on one day");
+    let yesterday = std::time::SystemTime::now() - std::time::Duration::from_secs(25 * 60 * 60);
+    until("what has just arrived is left alone for a moment", || {
+        std::fs::File::options().append(true).open(&note).unwrap().set_modified(yesterday).unwrap();
+        scene.play(&["x"]).done();
+        (!vault.contains(orphan).unwrap()).then_some(())
+    });
+    scene.run(&["undo"]).done();
+    assert_eq!(scene.read("notes.txt"), BEFORE);
+}
+
+#[test]
 fn collection_removes_nothing_if_a_log_cannot_be_read() {
     let scene = edited();
     flip(&state(&scene).join("oplog"), 200);
