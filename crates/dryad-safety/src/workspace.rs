@@ -19,6 +19,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use thiserror::Error;
 
+/// Changes of more paths than this keep no texts.
+const MERGEABLE: usize = 1000;
+
 /// Why an operation was not done, or not remembered.
 #[derive(Debug, Error)]
 pub enum WorkspaceError {
@@ -150,7 +153,12 @@ impl Workspace {
     }
 
     /// Keeps what is written over texts, so that an undo can merge after the user has edited them.
+    /// A change of very many files goes without: that would double the files to be made. An undo then puts
+    /// what stood there before beside the user's file.
     fn keep_texts(&self, changes: &ChangeSet, contents: &Contents) -> Result<(), WorkspaceError> {
+        if changes.len() > MERGEABLE {
+            return Ok(());
+        }
         for change in changes.iter() {
             let side = |image: &Image| image.blob().and_then(|blob| contents.get(blob));
             if let (Some(before), Some(after)) = (side(&change.before), side(&change.after)) {

@@ -9,6 +9,13 @@ use dryad_protocol::path::FilePath;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
+
+/// So many paths are looked at one after the other: threads would cost more.
+const FEW: usize = 256;
+
+/// More threads would wait for the same disk.
+const MOST_THREADS: usize = 8;
 
 /// Fails unless every path is as the planner saw it.
 pub(super) fn unchanged(changes: &ChangeSet, units: &[Unit]) -> Result<(), ApplyError> {
@@ -33,12 +40,35 @@ pub(super) fn proven(units: &[Unit]) -> Result<(), ApplyError> {
     if unproven.is_empty() { Ok(()) } else { Err(ApplyError::Unproven { paths: unproven }) }
 }
 
+/// The paths that do not hold what is expected. Many are looked at by several threads.
 fn differing<'c>(
-    changes: impl Iterator<Item = &'c Change> + Clone,
+    changes: impl Iterator<Item = &'c Change>,
+    expected: impl Fn(&Change) -> &Image + Sync,
+) -> Result<Vec<FilePath>, ApplyError> {
+    let changes: Vec<&Change> = changes.collect();
+    let is_link = |change: &&&Change| matches!(expected(change), Image::Symlink { .. });
+    let links: HashSet<&Path> = changes.iter().filter(is_link).map(|change| change.path.as_path()).collect();
+    if changes.len() <= FEW {
+        return look(&changes, &links, &expected);
+    }
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    let (links, expected) = (&links, &expected);
+    thread::scope(|scope| {
+        let parts = changes.chunks(changes.len().div_ceil(threads));
+        let looks: Vec<_> = parts.map(|part| scope.spawn(move || look(part, links, expected))).collect();
+        let mut paths = Vec::new();
+        for seen in looks {
+            paths.extend(seen.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        Ok(paths)
+    })
+}
+
+fn look(
+    changes: &[&Change],
+    links: &HashSet<&Path>,
     expected: impl Fn(&Change) -> &Image,
 ) -> Result<Vec<FilePath>, ApplyError> {
-    let is_link = |change: &&Change| matches!(expected(change), Image::Symlink { .. });
-    let links: HashSet<&Path> = changes.clone().filter(is_link).map(|change| change.path.as_path()).collect();
     let mut paths = Vec::new();
     for change in changes {
         // Where a link stands, or has come, nothing lies below: what is seen there lies elsewhere.
