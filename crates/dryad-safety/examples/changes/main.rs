@@ -22,6 +22,9 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 /// The figures by name.
 type Figures = Map<String, Value>;
 
+/// One part: works in a directory and adds its figures.
+type Part = fn(&Path, &mut Figures) -> Outcome<()>;
+
 fn main() -> Outcome<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let (directory, part) = match words.as_slice() {
@@ -32,7 +35,7 @@ fn main() -> Outcome<()> {
     std::fs::create_dir_all(directory)?;
     let root = tempfile::Builder::new().prefix("changes-").tempdir_in(Path::new(directory).canonicalize()?)?;
     let mut figures = Figures::new();
-    let parts: [(&str, fn(&Path, &mut Figures) -> Outcome<()>); 4] =
+    let parts: [(&str, Part); 4] =
         [("edit", edit::measure), ("many", many::measure), ("tree", tree::measure), ("log", long_log::measure)];
     for (name, measure) in parts.iter().filter(|(name, _)| part.is_none_or(|part| part == *name)) {
         let place = root.path().join(name);

@@ -46,10 +46,11 @@ pub(crate) fn measure(root: &Path, figures: &mut Figures) -> Outcome<()> {
     Ok(())
 }
 
-/// Temporary files, one sync of the file system, renames: nothing is checked, recorded or kept.
+/// Temporary files, one sync of the file system, renames: nothing is checked, recorded or kept. Names are new in
+/// each round: on some file systems, files that were just deleted make the next ones slow.
 fn write_by_hand(root: &Path, paths: &[PathBuf], round: u64) -> Outcome<f64> {
-    let directory = root.join("by-hand");
-    fs::create_dir_all(&directory)?;
+    let directory = root.join(format!("by-hand-{round}"));
+    fs::create_dir(&directory)?;
     let names: Vec<PathBuf> = (0..paths.len()).map(|number| directory.join(number.to_string())).collect();
     let texts: Vec<Vec<u8>> = (0..).take(names.len()).map(|seed| edited(text(seed, SIZE), round)).collect();
     let started = Instant::now();

@@ -22,12 +22,12 @@ pub(crate) fn measure(root: &Path, figures: &mut Figures) -> Outcome<()> {
     let mut half_seen = 0;
     for round in 0..ROUNDS {
         let creation = creation(&tree, round)?;
-        half_seen += watched(&tree, || Ok(created.push(place.apply(creation)?)))?;
+        half_seen += watched(&tree, &mut created, || place.apply(creation))?;
         settle(root)?;
         let deletion = deletion(&tree)?;
-        half_seen += watched(&tree, || Ok(deleted.push(place.apply(deletion)?)))?;
+        half_seen += watched(&tree, &mut deleted, || place.apply(deletion))?;
         settle(root)?;
-        half_seen += watched(&tree, || Ok(restored.push(place.undo()?)))?;
+        half_seen += watched(&tree, &mut restored, || place.undo())?;
         settle(root)?;
         place.apply(self::deletion(&tree)?)?;
     }
@@ -57,8 +57,8 @@ fn deletion(tree: &Path) -> Outcome<Planned> {
     Ok(planned)
 }
 
-/// Does something while another thread looks at the tree; how often it saw a part of it.
-fn watched(tree: &Path, work: impl FnOnce() -> Outcome<()>) -> Outcome<u64> {
+/// Does something and notes its time, while another thread looks at the tree; how often it saw a part of it.
+fn watched(tree: &Path, times: &mut Vec<f64>, work: impl FnOnce() -> Outcome<f64>) -> Outcome<u64> {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let watcher = scope.spawn(|| {
@@ -71,7 +71,8 @@ fn watched(tree: &Path, work: impl FnOnce() -> Outcome<()>) -> Outcome<u64> {
         let done = work();
         is_over.store(true, Ordering::Relaxed);
         let half_seen = watcher.join().map_err(|_| "the watcher died")?;
-        done.map(|()| half_seen)
+        times.push(done?);
+        Ok(half_seen)
     })
 }
 
