@@ -3,6 +3,7 @@
 //! A directory may have gone since. Then it comes back, too; but where something else stands in its place, that
 //! is somebody's, and what wanted to lie there cannot come.
 
+use super::plan::Foreseen;
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
@@ -14,16 +15,23 @@ use std::path::{Path, PathBuf};
 const MODE: u32 = 0o755;
 
 /// What is known of the directories above the paths of a plan.
-#[derive(Debug, Default)]
-pub(super) struct Homes {
-    /// Whether a path, or one above it, is a link.
+#[derive(Debug)]
+pub(super) struct Homes<'a> {
+    /// What would stand at paths by now.
+    foreseen: &'a Foreseen,
+    /// Whether a path, or one above it, is a link, or would not be the directory that it is.
     linked: HashMap<PathBuf, bool>,
     /// Whether a path will be a directory when the plan has been carried out.
     directories: HashMap<PathBuf, bool>,
 }
 
-impl Homes {
-    /// Whether one of the directories above a path is a link.
+impl<'a> Homes<'a> {
+    /// Knows nothing yet but what is foreseen.
+    pub(super) fn new(foreseen: &'a Foreseen) -> Self {
+        Self { foreseen, linked: HashMap::new(), directories: HashMap::new() }
+    }
+
+    /// Whether one of the directories above a path is a link, or would not be the one that stands there.
     pub(super) fn is_behind_link(&mut self, path: &Path) -> bool {
         path.parent().is_some_and(|parent| self.is_linked(parent))
     }
@@ -32,10 +40,25 @@ impl Homes {
         if let Some(known) = self.linked.get(path) {
             return *known;
         }
-        let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+        let is_link = match self.foreseen.get(&FilePath::new(path)) {
+            // Nothing lies in what would be no directory, and in a new one only what is foreseen itself.
+            Some(Image::Directory { .. }) => !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()),
+            Some(Image::Absent | Image::File(_) | Image::Symlink { .. }) => true,
+            None => fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()),
+        };
         let is_linked = is_link || self.is_behind_link(path);
         self.linked.insert(path.to_owned(), is_linked);
         is_linked
+    }
+
+    /// Whether a directory stands there now; nothing where nothing stands.
+    fn is_directory(&mut self, path: &Path) -> Option<bool> {
+        match self.foreseen.get(&FilePath::new(path)) {
+            Some(Image::Absent) => None,
+            Some(image) => Some(matches!(image, Image::Directory { .. })),
+            None if self.is_behind_link(path) => None,
+            None => fs::symlink_metadata(path).ok().map(|metadata| metadata.is_dir()),
+        }
     }
 
     /// Whether `path` will be a directory; one that is gone is added to `housed`.
@@ -43,9 +66,8 @@ impl Homes {
         if let Some(known) = self.directories.get(path) {
             return *known;
         }
-        let there = if self.is_behind_link(path) { None } else { fs::symlink_metadata(path).ok() };
-        let is_directory = match there {
-            Some(metadata) => metadata.is_dir(),
+        let is_directory = match self.is_directory(path) {
+            Some(is_directory) => is_directory,
             None => {
                 path.parent().is_some_and(|parent| self.provide(parent, housed)) && {
                     let (before, after) = (Image::Absent, Image::Directory { mode: MODE });
@@ -61,7 +83,7 @@ impl Homes {
 
 /// Parts a plan into what can be done, with the directories that it needs, and the paths for which there is
 /// no room.
-pub(super) fn house(mut planned: Vec<Change>, homes: &mut Homes) -> (Vec<Change>, Vec<FilePath>) {
+pub(super) fn house(mut planned: Vec<Change>, homes: &mut Homes<'_>) -> (Vec<Change>, Vec<FilePath>) {
     // From the top down: what lies in a directory that cannot come cannot come either.
     planned.sort_by(|a, b| a.path.cmp(&b.path));
     let (mut housed, mut homeless) = (Vec::with_capacity(planned.len()), Vec::new());

@@ -82,7 +82,7 @@ pub(super) fn plan(
     foreseen: &Foreseen,
 ) -> Result<UndoPlan, UndoError> {
     let (vault, texts) = (workspace.vault()?, &workspace.texts()?);
-    let (contents, homes) = (Contents::default(), Homes::default());
+    let (contents, homes) = (Contents::default(), Homes::new(foreseen));
     let mut planner = Planner { vault, texts, id, foreseen, contents, homes, planned: Vec::new(), paths: Vec::new() };
     let mut sorted: Vec<&Change> = changes.iter().collect();
     sorted.sort_by(|a, b| b.path.cmp(&a.path));
@@ -109,7 +109,7 @@ struct Planner<'a> {
     id: &'a OperationId,
     foreseen: &'a Foreseen,
     contents: Contents,
-    homes: Homes,
+    homes: Homes<'a>,
     planned: Vec<Change>,
     paths: Vec<PathReport>,
 }
