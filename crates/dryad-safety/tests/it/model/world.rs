@@ -10,7 +10,7 @@ use dryad_protocol::id::OperationId;
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
 use dryad_safety::clock::Clock;
-use dryad_safety::undo::{Mode, Report, Selection, UndoError, Verdict, redo, undo};
+use dryad_safety::undo::{Mode, PathReport, Report, Selection, UndoError, Verdict, redo, undo};
 use dryad_safety::workspace::Workspace;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -109,7 +109,8 @@ impl World {
         let Some(newest) = self.log.len().checked_sub(1) else { return };
         let index = newest - back % self.log.len();
         let id = self.log[index].id.clone();
-        let result = undo(&self.workspace, &Selection::Ids(vec![id.as_str().to_owned()]), Mode::Apply, &Clock::System);
+        let selection = Selection::Ids(vec![id.as_str().to_owned()]);
+        let result = self.twice(|mode| undo(&self.workspace, &selection, mode, &Clock::System));
         match (result, self.is_effective(index)) {
             (Ok(reports), true) => {
                 self.follow(&reports, &[index], "undo");
@@ -125,14 +126,30 @@ impl World {
     /// Undoes the newest operations that count, and tells whether all of it went well.
     pub(super) fn undo_last(&mut self, count: usize) -> bool {
         let targets = self.newest(count, |known| known.tool == "write");
-        let result = undo(&self.workspace, &Selection::Last(count), Mode::Apply, &Clock::System);
+        let result = self.twice(|mode| undo(&self.workspace, &Selection::Last(count), mode, &Clock::System));
         self.follow_all(result, &targets, "undo")
     }
 
     pub(super) fn redo(&mut self, count: usize) -> bool {
         let targets = self.newest(count, |known| known.tool == "undo");
-        let result = redo(&self.workspace, count, Mode::Apply, &Clock::System);
+        let result = self.twice(|mode| redo(&self.workspace, count, mode, &Clock::System));
         self.follow_all(result, &targets, "redo")
+    }
+
+    /// First as a dry run, which must change nothing, never fail where the undo does not, and foretell one undo.
+    fn twice(&self, run: impl Fn(Mode) -> Result<Vec<Report>, UndoError>) -> Result<Vec<Report>, UndoError> {
+        let verdicts = |result: &Result<Vec<Report>, UndoError>| -> Option<Vec<Vec<PathReport>>> {
+            Some(result.as_ref().ok()?.iter().map(|report| report.paths.clone()).collect())
+        };
+        let foretold = verdicts(&run(Mode::DryRun));
+        assert_like(&self.tree, &read(&self.root), "after a dry run");
+        let result = run(Mode::Apply);
+        assert_eq!(foretold.is_some(), result.is_ok(), "whether it can be done");
+        let is_one = |reports: &Vec<Report>| reports.len() == 1;
+        if result.as_ref().is_ok_and(is_one) {
+            assert_eq!(verdicts(&result), foretold, "what was done, and what was foretold");
+        }
+        result
     }
 
     fn follow_all(&mut self, result: Result<Vec<Report>, UndoError>, targets: &[usize], tool: &'static str) -> bool {
