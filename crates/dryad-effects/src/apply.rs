@@ -182,6 +182,7 @@ impl Applier {
         for unit in units {
             swap::swap(unit)?;
         }
+        check::taken(units)?;
         let proof = check::proven(units);
         let outcome = if proof.is_ok() { Outcome::Applied } else { Outcome::Unproven };
         commit(outcome).map_err(record_failed(&self.journal))?;

@@ -5,7 +5,8 @@
 //! step that is added later is tested without anybody having to think of it.
 //!
 //! `DRYAD_FAULT` arms it: `kill:N` (SIGKILL before step N), `enospc:N`, `eio:N` (step N fails so),
-//! `count:FILE` (writes the number of steps taken to FILE as it grows). Steps count from 1.
+//! `write:N:FILE` (before step N somebody else adds a line to FILE), `count:FILE` (writes the number of
+//! steps taken to FILE as it grows). Steps count from 1.
 //! `DRYAD_NO_EXCHANGE` makes every file system one that cannot exchange two names in one step.
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -184,6 +185,7 @@ pub(crate) fn set_modified(path: &Path, time: FileTime) -> io::Result<()> {
 enum Fault {
     Kill(u64),
     Error(u64, io::ErrorKind),
+    Write(u64, PathBuf),
     Count(PathBuf),
 }
 
@@ -200,8 +202,12 @@ fn step() -> io::Result<()> {
             Err(io::Error::other("killed"))
         }
         Fault::Error(at, kind) if number == *at => Err((*kind).into()),
+        Fault::Write(at, file) if number == *at => {
+            OpenOptions::new().append(true).open(file).and_then(|mut file| file.write_all(b"the user's\n")).ok();
+            Ok(())
+        }
         Fault::Count(file) => fs::write(file, number.to_string()),
-        Fault::Kill(_) | Fault::Error(..) => Ok(()),
+        Fault::Kill(_) | Fault::Error(..) | Fault::Write(..) => Ok(()),
     }
 }
 
@@ -212,6 +218,10 @@ impl Fault {
             "kill" => rest.parse().ok().map(Self::Kill),
             "enospc" => rest.parse().ok().map(|at| Self::Error(at, io::ErrorKind::StorageFull)),
             "eio" => rest.parse().ok().map(|at| Self::Error(at, io::ErrorKind::Other)),
+            "write" => {
+                let (at, file) = rest.split_once(':')?;
+                Some(Self::Write(at.parse().ok()?, PathBuf::from(file)))
+            }
             "count" => Some(Self::Count(PathBuf::from(rest))),
             _ => None,
         }

@@ -1,5 +1,6 @@
 //! Looks before and after: what the planner saw must still be there, what was promised must be.
 
+use super::stage::found;
 use super::unit::Unit;
 use super::{ApplyError, io_error};
 use crate::fingerprint::image_at;
@@ -31,6 +32,27 @@ pub(super) fn unchanged(changes: &ChangeSet, units: &[Unit]) -> Result<(), Apply
 pub(super) fn as_before(unit: &Unit) -> Result<(), ApplyError> {
     let mut stale = differing(unit.changes.iter(), |change| &change.before)?;
     stale.extend(unlisted(unit)?);
+    if stale.is_empty() { Ok(()) } else { Err(ApplyError::Stale { paths: stale }) }
+}
+
+/// Fails unless what was moved out is what the planner saw: somebody may have written to it between the
+/// first look and the move.
+pub(super) fn taken(units: &[Unit]) -> Result<(), ApplyError> {
+    let mut stale = Vec::new();
+    for unit in units.iter().filter(|unit| unit.takes()) {
+        let stood = unit.changes.iter().filter(|change| !matches!(change.before, Image::Absent));
+        let known: HashSet<PathBuf> = stood.clone().map(|change| unit.in_slot(change.path.as_path())).collect();
+        for change in stood {
+            let place = unit.in_slot(change.path.as_path());
+            let there = found(&place, &change.before).map_err(io_error("read", &change.path))?;
+            let is_directory = matches!(there, Image::Directory { .. });
+            let mut entries =
+                fs::read_dir(&place).into_iter().filter(|_| is_directory).flatten().filter_map(Result::ok);
+            if !there.same_content(&change.before) || entries.any(|entry| !known.contains(&entry.path())) {
+                stale.push(change.path.clone());
+            }
+        }
+    }
     if stale.is_empty() { Ok(()) } else { Err(ApplyError::Stale { paths: stale }) }
 }
 

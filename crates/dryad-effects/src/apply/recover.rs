@@ -84,7 +84,7 @@ impl Applier {
             State::Between => swap_back(unit, *inode).and_then(|()| swap(unit)),
             State::Else => Err(ApplyError::Stale { paths: vec![FilePath::new(unit.path())] }),
         });
-        match finished.and_then(|()| check::proven(units)) {
+        match finished.and_then(|()| check::taken(units)).and_then(|()| check::proven(units)) {
             Ok(()) => {
                 let Intent { meta, changes } = &found.intent;
                 records.add(&meta.record, changes).map_err(self.unrecorded())?;

@@ -158,10 +158,14 @@ fn clear(
             (_, Image::Absent) => Ok(()),
             (Image::File(file), Image::File(found)) if file.blob == found.blob => keep(file.blob, &place),
             (Image::Symlink { .. }, Image::Symlink { .. }) => disk::remove_file(&place),
-            (Image::Directory { .. }, Image::Directory { .. }) => disk::remove_directory(&place),
+            (Image::Directory { .. }, Image::Directory { .. }) => match disk::remove_directory(&place) {
+                Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+                other => other,
+            },
             // A piece of a file, made by whoever was staging.
             (Image::File(_), Image::File(_)) if staging == Staging::Unfinished => disk::remove_file(&place),
-            _ => Err(io::Error::other("something else lies there")),
+            // Somebody else's: it stays where it is.
+            _ => Ok(()),
         };
         cleared.map_err(io_error("clear what lay beside", &change.path))?;
     }
@@ -174,7 +178,7 @@ fn clear(
 /// is not read again: a write would have set the clock's time, and that is not the old one any more.
 /// The vault reads it again before it gives it back. Where the file system keeps whole seconds only, or the
 /// last write is so young that a second one may bear the same time, it is read.
-fn found(place: &Path, expected: &Image) -> io::Result<Image> {
+pub(super) fn found(place: &Path, expected: &Image) -> io::Result<Image> {
     if let Image::File(file) = expected
         && let Ok(metadata) = fs::symlink_metadata(place)
         && metadata.is_file()

@@ -281,3 +281,33 @@ fn a_broken_disk_at_any_step_changes_all_or_nothing() {
     fails_cleanly_at_every_step("apply", "eio", Renames::Exchange);
     fails_cleanly_at_every_step("undo", "eio", Renames::Exchange);
 }
+
+/// Lets somebody write to a file before each step of a task: what he writes is never lost.
+#[test]
+fn a_line_written_at_any_moment_is_in_the_file_afterwards() {
+    let parent = tempfile::tempdir().unwrap();
+    let parent = parent.path().canonicalize().unwrap();
+    let total = steps(&fresh(&parent, "apply").root, "apply", Renames::Exchange);
+    let (mut refused, mut applied) = (0, 0);
+    for step in 1..=total {
+        let place = fresh(&parent, "apply");
+        let before = place.tree();
+        let file = place.at("modified");
+        let succeeded = run_child(&place.root, "apply", &format!("write:{step}:{}", file.display()), Renames::Exchange);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.ends_with("the user's\n"), "step {step}: {text:?}");
+        let is_recorded = !place.records().is_empty();
+        assert_eq!(text.starts_with("after"), is_recorded, "step {step}: {text:?}");
+        if is_recorded {
+            applied += 1;
+        } else {
+            refused += 1;
+            let mut now = place.tree();
+            now.insert("tree/modified".into(), before[Path::new("tree/modified")].clone());
+            assert_eq!(now, before, "step {step}: refused, yet something was changed");
+        }
+        assert!(!succeeded || is_recorded, "step {step}: success without a record");
+        assert!(!place.root.join("journal").exists(), "step {step}: the journal is gone");
+    }
+    assert!(refused > 0 && applied > 0, "{refused} refused, {applied} applied");
+}
