@@ -1,12 +1,15 @@
 //! Which workspace a directory belongs to.
 //!
 //! A workspace has an id file, `.dryad/workspace-id`, so that its log follows when the directory is
-//! moved. Without one, the workspace is the git repository around the directory, or the directory.
+//! moved. Without one, the workspace is the git repository around the directory, or the directory. Where
+//! no id file can be made, the id is made from the path: the log is then bound to that place.
 
 use crate::disk;
+use crate::fingerprint::blob_id;
 use crate::record_file::make_private_directory;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// A workspace: its root and its id.
@@ -27,14 +30,18 @@ pub fn find(directory: &Path, states: &Path) -> io::Result<Option<Identity>> {
             return Ok(Some(Identity { twin: twin(root, &id, states), root: root.to_owned(), id }));
         }
     }
-    Ok(None)
+    let bound = bound_to(repository_around(directory));
+    Ok(states.join(&bound.id).is_dir().then_some(bound))
 }
 
 /// The workspace around `directory`; `fresh` is the id of a new one. Its state is `states/<id>`.
 pub fn find_or_make(directory: &Path, states: &Path, fresh: &str) -> io::Result<Identity> {
     let identity = match find(directory, states)? {
         Some(identity) => identity,
-        None => make(repository_around(directory), fresh)?,
+        None => {
+            let root = repository_around(directory);
+            make(root, fresh).unwrap_or_else(|_| bound_to(root))
+        }
     };
     remember(&identity, states)?;
     Ok(identity)
@@ -47,6 +54,12 @@ fn make(root: &Path, id: &str) -> io::Result<Identity> {
     // The id is this machine's business, not the repository's.
     write_new(&folder.join(".gitignore"), "workspace-id\n.gitignore\n")?;
     Ok(Identity { root: root.to_owned(), id: read(root)?.unwrap_or_else(|| id.to_owned()), twin: None })
+}
+
+/// The identity of a place that takes no id file.
+fn bound_to(root: &Path) -> Identity {
+    let id = blob_id(root.as_os_str().as_bytes()).to_string().chars().take(32).collect();
+    Identity { root: root.to_owned(), id, twin: None }
 }
 
 /// Writes a small file whole, unless it is there.
@@ -143,6 +156,19 @@ mod tests {
         fs::create_dir_all(first.join(".dryad")).unwrap();
         fs::copy(second.join(".dryad/workspace-id"), first.join(".dryad/workspace-id")).unwrap();
         assert_eq!(find_or_make(&first, &states, ID).unwrap().twin, Some(second));
+    }
+
+    #[test]
+    fn a_place_that_takes_no_id_file_has_a_log_all_the_same() {
+        let root = tempfile::tempdir().unwrap();
+        let (project, states) = (root.path().join("project"), root.path().join("states"));
+        fs::create_dir(&project).unwrap();
+        fs::write(project.join(".dryad"), "in the way").unwrap();
+        assert_eq!(find(&project, &states).unwrap(), None);
+        let made = find_or_make(&project, &states, ID).unwrap();
+        assert_ne!(made.id, ID);
+        assert_eq!(find(&project, &states).unwrap(), Some(made.clone()));
+        assert_eq!(find_or_make(&project, &states, ID).unwrap(), made);
     }
 
     #[test]
