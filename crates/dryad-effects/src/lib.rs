@@ -18,6 +18,7 @@ pub mod identity;
 mod journal;
 pub mod lock;
 pub mod mask;
+pub mod pager;
 pub mod probe;
 pub mod process;
 pub mod record_file;

@@ -4,6 +4,7 @@
 
 use crate::report::Failure;
 use crate::terminal::Style;
+use dryad_effects::pager::page;
 use std::io::{self, IsTerminal as _, Write as _};
 
 /// Writes a text to standard output, whole.
@@ -14,6 +15,26 @@ use std::io::{self, IsTerminal as _, Write as _};
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).or_else(|error| unless_closed(&error))
+}
+
+/// Writes a text to standard output; to a person, and if it does not fit the screen, through the pager
+/// that `PAGER` names (`less -R` if it names none).
+///
+/// # Errors
+///
+/// As [`print`].
+pub(crate) fn print_paged(text: &str) -> Result<(), Failure> {
+    let out = io::stdout();
+    let height = rustix::termios::tcgetwinsize(&out).map_or(0, |size| usize::from(size.ws_row));
+    let is_long = height > 0 && text.lines().count() >= height;
+    if !out.is_terminal() || !is_long {
+        return print(text);
+    }
+    let pager = std::env::var("PAGER").ok().filter(|pager| !pager.is_empty());
+    match page(pager.as_deref().unwrap_or("less -R"), text) {
+        true => Ok(()),
+        false => print(text),
+    }
 }
 
 /// Nothing, if `error` is that nobody reads any more, else the failure.

@@ -48,8 +48,8 @@ pub(super) fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     };
     match (arguments.json, arguments.stat) {
         (true, _) => output::print_json(&shown.json())?,
-        (false, true) => output::print(&(shown.head() + &shown.stat()))?,
-        (false, false) => output::print(&(shown.head() + &shown.effect()))?,
+        (false, true) => output::print_paged(&(shown.head() + &shown.stat()))?,
+        (false, false) => output::print_paged(&(shown.head() + &shown.effect()))?,
     }
     Ok(Exit::Done)
 }

@@ -14,6 +14,8 @@ fn terminal() -> (File, File) {
     unlockpt(&screen).unwrap();
     let name = ptsname(&screen, Vec::new()).unwrap();
     let other = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    let size = rustix::termios::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    rustix::termios::tcsetwinsize(&other, size).unwrap();
     (File::from(screen), other)
 }
 
@@ -87,4 +89,24 @@ fn the_demo_is_coloured_on_a_terminal() {
     let (code, shown, _) = run(Scene::new().command(&["demo"]), true);
     assert_eq!(code, Some(0));
     assert!(shown.contains("\u{1b}[31m-5     total=$number\u{1b}[0m"), "{shown:?}");
+}
+
+#[test]
+fn a_long_difference_goes_through_the_pager_and_a_short_one_does_not() {
+    let long: String = (0..100).map(|number| format!("line {number}\n")).collect();
+    let scene = Scene::with_script(&json!([
+        {"calls": [{"name": "write", "arguments": {"path": "long", "content": long}}]},
+        {"calls": [{"name": "write", "arguments": {"path": "short", "content": "x\n"}}]},
+        {"text": "Done."},
+    ]));
+    scene.play(&["x"]).done();
+    let log: Vec<serde_json::Value> = serde_json::from_str(&scene.run(&["log", "--json"]).done()).unwrap();
+    let show = |position: usize| {
+        let mut command = scene.command(&["show", log[position]["id"].as_str().unwrap()]);
+        command.env("PAGER", "sed s/^/paged:/");
+        run(command, false).1
+    };
+    let (short, long) = (show(0), show(1));
+    assert!(short.contains("new file") && !short.contains("paged:"), "{short}");
+    assert!(long.contains("paged:") && long.contains("line 99"), "{long}");
 }
