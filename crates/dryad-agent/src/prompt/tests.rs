@@ -35,7 +35,7 @@ fn tool(name: &str, snippet: Option<&str>, guidelines: &[&str], hidden: bool) ->
 }
 
 fn parts<'a>(tools: &'a [Arc<dyn Tool>], context_files: &'a [ContextFile]) -> PromptParts<'a> {
-    let (workdir, date) = (Path::new("/work"), "2026-01-02");
+    let (workdir, date) = (Path::new("/project"), "2026-01-02");
     PromptParts { tools, custom: None, append: None, context_files, workdir, date }
 }
 
@@ -61,14 +61,14 @@ fn lists_snippets_and_each_guideline_once_and_hides_hidden_tools() {
         - Show file paths clearly when working with files
 
         Current date: 2026-01-02
-        Current working directory: /work
+        Current working directory: /project
     "#]]
     .assert_eq(&system_prompt(&parts(&tools, &[])));
 }
 
 #[test]
 fn a_custom_prompt_replaces_the_opening_and_the_rest_follows() {
-    let file = ContextFile { path: "/work/AGENTS.md".into(), text: "Use tabs.\n".to_owned() };
+    let file = ContextFile { path: "/project/AGENTS.md".into(), text: "Use tabs.\n".to_owned() };
     let files = [file];
     let parts = PromptParts { custom: Some("Be a poet."), append: Some("Rhyme."), ..parts(&[], &files) };
     expect![[r#"
@@ -78,12 +78,12 @@ fn a_custom_prompt_replaces_the_opening_and_the_rest_follows() {
 
         Project instructions:
 
-        <file path="/work/AGENTS.md">
+        <file path="/project/AGENTS.md">
         Use tabs.
         </file>
 
         Current date: 2026-01-02
-        Current working directory: /work
+        Current working directory: /project
     "#]]
     .assert_eq(&system_prompt(&parts));
 }

@@ -40,7 +40,7 @@ fn file(content: &str) -> Image {
 
 fn changes(count: usize) -> ChangeSet {
     ChangeSet::new((0..count).map(|number| Change {
-        path: FilePath::new(format!("/work/source/file-{number}")),
+        path: FilePath::new(format!("/project/source/file-{number}")),
         before: file("before"),
         after: file(&format!("after {number}")),
     }))
@@ -53,12 +53,12 @@ fn edit(id: &str) -> Operation {
 
 /// An operation with every field set, on paths of every kind.
 fn everything(id: &str) -> Operation {
-    let odd_name = FilePath::new(OsString::from_vec(b"/work/\xff\n".to_vec()));
+    let odd_name = FilePath::new(OsString::from_vec(b"/project/\xff\n".to_vec()));
     let target = FilePath::new("../elsewhere/");
     let changes = ChangeSet::new([
         Change { path: odd_name, before: Image::Absent, after: file("new") },
-        Change { path: FilePath::new("/work/gone"), before: Image::Directory { mode: 0o750 }, after: Image::Absent },
-        Change { path: FilePath::new("/work/link"), before: file("old"), after: Image::Symlink { target } },
+        Change { path: FilePath::new("/project/gone"), before: Image::Directory { mode: 0o750 }, after: Image::Absent },
+        Change { path: FilePath::new("/project/link"), before: file("old"), after: Image::Symlink { target } },
     ]);
     let head = OperationHead {
         session_id: Some(SessionId::from("session")),
@@ -74,7 +74,7 @@ fn everything(id: &str) -> Operation {
 fn command(id: &str) -> Operation {
     let command = CommandSpec {
         command: "printf 'a\\nb'\n".to_owned(),
-        cwd: FilePath::new("/work"),
+        cwd: FilePath::new("/project"),
         env: BTreeMap::from([("A".to_owned(), "1".to_owned())]),
         shell: "/bin/sh".to_owned(),
         timeout_seconds: 60,

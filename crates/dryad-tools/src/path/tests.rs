@@ -9,15 +9,15 @@ fn directory() -> tempfile::TempDir {
 
 #[test]
 fn understands_how_models_write_paths() {
-    let root = Path::new("/work");
+    let root = Path::new("/project");
     let check = |text: &str, expected: &str| assert_eq!(resolve(text, root), Path::new(expected), "{text}");
-    check("src/a.rs", "/work/src/a.rs");
+    check("src/a.rs", "/project/src/a.rs");
     check("/etc/hosts", "/etc/hosts");
-    check("@src/a.rs", "/work/src/a.rs");
-    check("a\u{a0}b\u{202f}c.txt", "/work/a b c.txt");
+    check("@src/a.rs", "/project/src/a.rs");
+    check("a\u{a0}b\u{202f}c.txt", "/project/a b c.txt");
     check("file:///tmp/a%20b", "/tmp/a b");
     check("file://localhost/tmp/x%zz", "/tmp/x%zz");
-    check("~x/y", "/work/~x/y");
+    check("~x/y", "/project/~x/y");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 fn prompt(tools: &[Arc<dyn Tool>]) -> String {
-    let (workdir, date) = (Path::new("/work"), "2026-01-02");
+    let (workdir, date) = (Path::new("/project"), "2026-01-02");
     system_prompt(&PromptParts { tools, custom: None, append: None, context_files: &[], workdir, date })
 }
 
@@ -68,6 +68,6 @@ fn all_tools_together() {
         - Show file paths clearly when working with files
 
         Current date: 2026-01-02
-        Current working directory: /work
+        Current working directory: /project
     "#]].assert_eq(&prompt(&builtin(&ToolSettings::default())));
 }
