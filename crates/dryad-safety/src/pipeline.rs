@@ -22,6 +22,7 @@ use dryad_protocol::command::CommandSpec;
 use dryad_protocol::content::UserBlock;
 use dryad_protocol::id::SessionId;
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -117,7 +118,7 @@ impl Pipeline {
             .await
             .map_err(|error| ToolError::new(error.to_string()))?;
         let result = command_result(&command, &outcome);
-        let operation = Operation { head, effect: OperationEffect::Command { command } };
+        let operation = Operation { head, effect: OperationEffect::Command { command: self.covered(command) } };
         self.workspace
             .record(&operation)
             .map_err(|error| ToolError::new(format!("it ran, but could not be recorded: {error}")))?;
@@ -165,11 +166,23 @@ impl Pipeline {
         ToolError::new(format!("Tool {name} not found; the tools are: {}", known.join(", ")))
     }
 
+    /// The command as it may lie on a disk: it ran with the real values, the record has them covered.
+    fn covered(&self, mut command: CommandSpec) -> CommandSpec {
+        let cover = |text: &mut String| {
+            if let Cow::Owned(covered) = self.surroundings.mask.text(text) {
+                *text = covered;
+            }
+        };
+        cover(&mut command.command);
+        command.env.values_mut().for_each(cover);
+        command
+    }
+
     /// Covers secrets in everything the model would read.
     fn masked(&self, mut result: ToolResult) -> ToolResult {
         for block in &mut result.content {
             if let UserBlock::Text(block) = block
-                && let std::borrow::Cow::Owned(covered) = self.surroundings.mask.text(&block.text)
+                && let Cow::Owned(covered) = self.surroundings.mask.text(&block.text)
             {
                 block.text = covered;
             }

@@ -2,7 +2,9 @@
 
 use crate::support::{call, pipeline, plain_call, sh_tool, text, tool, write_tool};
 use dryad_protocol::call::{BadArguments, Call, ToolResult};
+use dryad_protocol::command::CommandSpec;
 use dryad_protocol::operation::OperationEffect;
+use dryad_protocol::path::FilePath;
 use dryad_safety::clock::Clock;
 use dryad_safety::gate::{self, Gate};
 use dryad_safety::plan::{Effect, Plan};
@@ -72,6 +74,26 @@ async fn a_command_runs_and_its_secrets_are_covered() {
     assert_eq!(text(&result), "key [secret]\n\n\nCommand exited with code 3");
     assert_eq!(result.details.unwrap()["exitCode"], 3);
     assert!(matches!(log.operations()[0].effect, OperationEffect::Command { .. }));
+}
+
+#[tokio::test]
+async fn secrets_are_covered_in_what_is_recorded_of_a_command() {
+    let root = tempfile::tempdir().unwrap();
+    let with_secret = tool("with_secret", Metadata::default(), |_, context| {
+        Ok(CommandSpec {
+            command: "test \"$TOKEN\" = sk-very-secret && echo right".to_owned(),
+            cwd: FilePath::new(&context.workdir),
+            env: [("TOKEN".to_owned(), "sk-very-secret".to_owned())].into(),
+            shell: "/bin/sh".to_owned(),
+            timeout_seconds: 60,
+        }
+        .into())
+    });
+    let (pipeline, log) = pipeline(root.path(), vec![with_secret]);
+    assert_eq!(text(&run(&pipeline, &plain_call("1", "with_secret")).await), "right\n", "it runs with the real value");
+    let operation = log.operations().remove(0);
+    assert!(!format!("{operation:?}").contains("sk-very-secret"), "{operation:?}");
+    assert!(matches!(&operation.effect, OperationEffect::Command { command } if command.env["TOKEN"] == "[secret]"));
 }
 
 #[tokio::test]
