@@ -119,9 +119,11 @@ impl Pipeline {
             .map_err(|error| ToolError::new(error.to_string()))?;
         let result = command_result(&command, &outcome);
         let operation = Operation { head, effect: OperationEffect::Command { command: self.covered(command) } };
-        self.workspace
-            .record(&operation)
-            .map_err(|error| ToolError::new(format!("it ran, but could not be recorded: {error}")))?;
+        let workspace = self.workspace.clone();
+        // The log's lock may be somebody else's for a while: waiting for it must not hold the run up.
+        let recorded = tokio::task::spawn_blocking(move || workspace.record(&operation));
+        let recorded = recorded.await.map_err(|error| crashed("record", error))?;
+        recorded.map_err(|error| ToolError::new(format!("it ran, but could not be recorded: {error}")))?;
         Ok(result)
     }
 
