@@ -46,4 +46,6 @@ text_id! {
     EntryId;
     /// One applied plan in the operation log.
     OperationId;
+    /// One staged plan that waits for a resolution.
+    ActionId;
 }

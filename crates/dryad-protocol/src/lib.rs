@@ -7,6 +7,7 @@
 //! The invariant of the crate: a value's serde form is its documented wire form. Optional values
 //! that are absent are left out; `null` is never written for them.
 
+pub mod action;
 pub mod call;
 pub mod change_set;
 pub mod command;

@@ -1,10 +1,11 @@
-//! One applied plan, as the operation log keeps it.
+//! One applied plan, or one call that changed nothing, as the operation log keeps it.
 
 use crate::change_set::ChangeSet;
 use crate::command::CommandSpec;
 use crate::id::{CallId, OperationId, SessionId};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// One applied plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +44,74 @@ pub struct OperationHead {
     /// The operations that this one takes back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undoes: Vec<OperationId>,
+    /// What an audit asks of the call; absent for what no call did, and in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<Box<Audit>>,
+}
+
+/// What an audit asks of one finished call.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Audit {
+    /// What was done: read, write, edit, execute, delete, invoke, or the tool's own word.
+    pub operation: String,
+    /// The tool's safety level: 0, 1 or 2.
+    pub level: u8,
+    /// Whether the tool may do damage that cannot be undone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub destructive: bool,
+    /// How the call ended.
+    pub outcome: CallEnd,
+    /// Kinds of things the tool touches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<String>,
+    /// The turn of its run, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
+    /// Whether the whole output was put aside. Where it lies is the caller's alone and not said here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stored: bool,
+    /// Facts under their own names, such as the deliverable of a challenge.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallEnd {
+    /// It did what it was to do.
+    #[default]
+    Success,
+    /// It failed.
+    Error,
+    /// A gate refused it.
+    Denied,
+    /// It was staged, and waits for a resolution.
+    Staged,
+    /// It succeeded and was taken back later.
+    RolledBack,
+}
+
+/// How one call of a foreign tool is taken back.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UndoRecord {
+    /// The tool that takes it back.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tool_name: String,
+    /// What that tool is called with.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub input: Map<String, Value>,
+    /// What taking it back does, in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// It cannot be taken back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub irreversible: bool,
+    /// What a person can do instead.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub manual_guide: String,
 }
 
 /// How an operation came out.
@@ -68,4 +137,13 @@ pub enum OperationEffect {
         /// What ran.
         command: CommandSpec,
     },
+    /// A tool acted on its own, somewhere this program does not see.
+    Foreign {
+        /// What it was called with.
+        arguments: Map<String, Value>,
+        /// How it is taken back, if it said so.
+        undo: Option<UndoRecord>,
+    },
+    /// Nothing was changed: the call is here for the audit alone.
+    Nothing,
 }

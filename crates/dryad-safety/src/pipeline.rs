@@ -139,6 +139,7 @@ impl Pipeline {
             permission: "default".to_owned(),
             outcome: Outcome::Applied,
             undoes: Vec::new(),
+            audit: None,
         }
     }
 

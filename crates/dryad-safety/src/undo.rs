@@ -17,7 +17,7 @@ use crate::oplog::{LogError, State};
 use crate::workspace::{Workspace, WorkspaceError};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::id::OperationId;
-use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome};
+use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome, UndoRecord};
 use plan::Foreseen;
 use thiserror::Error;
 
@@ -200,6 +200,7 @@ fn head(target: &Operation, tool: &str, clock: &Clock) -> OperationHead {
         permission: "user".to_owned(),
         outcome: Outcome::Applied,
         undoes: vec![target.head.id.clone()],
+        audit: None,
     }
 }
 
@@ -210,7 +211,21 @@ fn guide(target: &Operation) -> String {
              take it back by hand",
             command.command, command.cwd
         ),
-        OperationEffect::Files { .. } => String::new(),
+        OperationEffect::Foreign { undo, .. } => foreign_guide(&target.head.tool_name, undo.as_ref()),
+        OperationEffect::Files { .. } | OperationEffect::Nothing => String::new(),
+    }
+}
+
+/// What a person can do about a tool that acted on its own.
+pub(crate) fn foreign_guide(tool: &str, undo: Option<&UndoRecord>) -> String {
+    match undo {
+        Some(undo) if !undo.manual_guide.is_empty() => undo.manual_guide.clone(),
+        Some(undo) if !undo.irreversible && !undo.tool_name.is_empty() => format!(
+            "{tool} acted on its own; it is taken back by its tool {} with {}",
+            undo.tool_name,
+            serde_json::Value::Object(undo.input.clone())
+        ),
+        Some(_) | None => format!("{tool} acted on its own and left no way to take it back"),
     }
 }
 

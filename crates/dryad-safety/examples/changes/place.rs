@@ -108,6 +108,7 @@ pub(crate) fn head(label: &str) -> OperationHead {
         permission: "settings".to_owned(),
         outcome: Proof::Applied,
         undoes: Vec::new(),
+        audit: None,
     }
 }
 

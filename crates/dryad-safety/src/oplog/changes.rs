@@ -46,6 +46,10 @@ impl ChangeFiles {
                 (Summary::of(changes), stored)
             }
             OperationEffect::Command { command } => (Summary::Command, Stored::Command(command.clone())),
+            OperationEffect::Foreign { arguments, undo } => {
+                (Summary::Foreign, Stored::Foreign { arguments: arguments.clone(), undo: undo.clone() })
+            }
+            OperationEffect::Nothing => (Summary::Nothing, Stored::Nothing {}),
         };
         Ok(Entry { head: operation.head.clone(), summary, stored })
     }
@@ -60,6 +64,10 @@ impl ChangeFiles {
             }
             Stored::ChangesFile(hash) => files(&self.read(&entry.head.id, *hash)?)?,
             Stored::Command(command) => OperationEffect::Command { command: command.clone() },
+            Stored::Foreign { arguments, undo } => {
+                OperationEffect::Foreign { arguments: arguments.clone(), undo: undo.clone() }
+            }
+            Stored::Nothing {} => OperationEffect::Nothing,
         };
         Ok(Operation { head: entry.head.clone(), effect })
     }

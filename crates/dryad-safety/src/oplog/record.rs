@@ -8,8 +8,9 @@ use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::command::CommandSpec;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::image::{BlobId, Image};
-use dryad_protocol::operation::OperationHead;
+use dryad_protocol::operation::{OperationHead, UndoRecord};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// The version written here, and the newest that is written to.
@@ -47,6 +48,10 @@ pub enum Summary {
     },
     /// A process ran.
     Command,
+    /// A tool acted on its own.
+    Foreign,
+    /// A call changed nothing.
+    Nothing,
 }
 
 /// What an operation did, as the log keeps it.
@@ -59,6 +64,14 @@ pub(super) enum Stored {
     ChangesFile(BlobId),
     /// What ran.
     Command(CommandSpec),
+    /// What a tool was called with that acted on its own, and how that is taken back.
+    Foreign {
+        arguments: Map<String, Value>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        undo: Option<UndoRecord>,
+    },
+    /// Nothing.
+    Nothing {},
 }
 
 /// The first line.

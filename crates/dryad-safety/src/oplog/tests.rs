@@ -30,6 +30,7 @@ fn head(id: &str) -> OperationHead {
         permission: "reversible".to_owned(),
         outcome: Outcome::Applied,
         undoes: Vec::new(),
+        audit: None,
     }
 }
 

@@ -24,7 +24,7 @@ pub enum Selection {
 pub(super) fn targets(log: &FileLog, selection: &Selection) -> Result<Vec<Operation>, UndoError> {
     let found = match selection {
         Selection::Last(count) => {
-            pick(log, *count, |entry| is_change(&entry.head) && entry.summary != Summary::Command)?
+            pick(log, *count, |entry| is_change(&entry.head) && matches!(entry.summary, Summary::Files { .. }))?
         }
         Selection::Ids(prefixes) => return by_id(log, prefixes),
         Selection::Message(id) => pick(log, usize::MAX, |Entry { head, .. }| {
@@ -92,7 +92,7 @@ fn touches(operation: &Operation, path: &FilePath) -> bool {
         OperationEffect::Files { changes } => {
             changes.iter().any(|change| change.path.as_path().starts_with(path.as_path()))
         }
-        OperationEffect::Command { .. } => false,
+        OperationEffect::Command { .. } | OperationEffect::Foreign { .. } | OperationEffect::Nothing => false,
     }
 }
 

@@ -34,5 +34,6 @@ fn new_head(label: &str) -> OperationHead {
         permission: "test".to_owned(),
         outcome: Outcome::Applied,
         undoes: Vec::new(),
+        audit: None,
     }
 }

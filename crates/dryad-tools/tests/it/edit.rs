@@ -121,6 +121,7 @@ fn head(id: &str) -> OperationHead {
         permission: "test".to_owned(),
         outcome: Outcome::Applied,
         undoes: Vec::new(),
+        audit: None,
     }
 }
 

@@ -142,6 +142,10 @@ fn closing(operations: &[Operation], kept: Option<&Path>) -> String {
             OperationEffect::Command { command } => {
                 writeln!(text, "  {} ran `{}`", operation.head.tool_name, command.command).ok();
             }
+            OperationEffect::Foreign { .. } => {
+                writeln!(text, "  {} acted on its own", operation.head.tool_name).ok();
+            }
+            OperationEffect::Nothing => {}
         }
     }
     match kept {

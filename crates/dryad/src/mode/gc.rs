@@ -158,7 +158,7 @@ fn add_needed(state: &Path, now: Timestamp, needed: &mut HashSet<BlobId>) -> Res
             OperationEffect::Files { changes } => {
                 needed.extend(changes.iter().flat_map(|change| [change.before.blob(), change.after.blob()]).flatten());
             }
-            OperationEffect::Command { .. } => {}
+            OperationEffect::Command { .. } | OperationEffect::Foreign { .. } | OperationEffect::Nothing => {}
         }
     }
     Ok(())
@@ -222,6 +222,7 @@ mod tests {
             permission: "default".to_owned(),
             outcome: Outcome::Applied,
             undoes: Vec::new(),
+            audit: None,
         };
         Operation { head, effect: OperationEffect::Files { changes: ChangeSet::new([change]) } }
     }

@@ -90,7 +90,7 @@ fn is_wanted(log: &FileLog, entry: &Entry, session: Option<&str>, path: Option<&
         OperationEffect::Files { changes } => {
             changes.iter().any(|change| change.path.as_path().starts_with(path.as_path()))
         }
-        OperationEffect::Command { .. } => false,
+        OperationEffect::Command { .. } | OperationEffect::Foreign { .. } | OperationEffect::Nothing => false,
     })
 }
 
@@ -132,6 +132,8 @@ fn about(row: &Row, ids: &ShortIds) -> String {
             write!(text, "  {paths} paths").ok();
         }
         Summary::Command => text.push_str("  command"),
+        Summary::Foreign => text.push_str("  acted on its own"),
+        Summary::Nothing => {}
     }
     if *outcome == Outcome::Unproven {
         text.push_str("  unproven");

@@ -105,6 +105,12 @@ impl Shown<'_> {
                 format!("ran        {}\nin         {}\n", harmless(&command.command), command.cwd)
             }
             OperationEffect::Files { changes } => changes.iter().map(|change| self.difference(change)).collect(),
+            OperationEffect::Foreign { arguments, undo } => {
+                let called_with = Value::Object(arguments.clone()).to_string();
+                let undo = undo.as_ref().map_or_else(|| "no".to_owned(), |undo| undo.description.clone());
+                format!("called     {}\nundo       {}\n", harmless(&called_with), harmless(&undo))
+            }
+            OperationEffect::Nothing => String::new(),
         }
     }
 
@@ -185,6 +191,11 @@ impl Shown<'_> {
             OperationEffect::Files { changes } => {
                 value["changes"] = changes.iter().map(|change| self.change_json(change)).collect();
             }
+            OperationEffect::Foreign { arguments, undo } => {
+                value["arguments"] = json!(arguments);
+                value["undo"] = json!(undo);
+            }
+            OperationEffect::Nothing => {}
         }
         value
     }

@@ -38,7 +38,7 @@ pub(super) fn run(arguments: UndoArguments) -> Result<Exit, Failure> {
 /// How many commands ran directly since files were last changed: they cannot be taken back.
 fn newest_commands(log: &FileLog) -> usize {
     let entries = log.newest_first().map_while(Result::ok).filter(|entry| entry.head.undoes.is_empty());
-    entries.take_while(|entry| entry.summary == Summary::Command).count()
+    entries.take_while(|entry| !matches!(entry.summary, Summary::Files { .. })).count()
 }
 
 /// Whether something happens.

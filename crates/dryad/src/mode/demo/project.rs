@@ -94,6 +94,7 @@ fn head() -> OperationHead {
         permission: "user".to_owned(),
         outcome: Outcome::Applied,
         undoes: Vec::new(),
+        audit: None,
     }
 }
 
