@@ -8,13 +8,19 @@
 //!                                                                  │ error: renamed back      │
 //!                                                                  ▼                          ▼
 //!                                                              as before     record ─► before-images to the
-//!                                                                            vault ─► journal cleared
+//!                                                                            vault ─► journal settled
 //! ```
 //!
 //! New contents are written to `<file>.edit.tmp` beside the target and change places with it in one
 //! rename, so a reader sees the old file or the new one, never a part, and the old file itself is the
 //! before-image. What a dead process left half-done is found in its journal and finished or reversed by
 //! the next one ([`recover`]).
+//!
+//! What survives a power cut: there is one barrier per change, before the first rename. It makes the new
+//! contents and the journal durable, and the record of the change before this one; its own record needs
+//! none, since the settled journal can write it again until the next barrier. So a power cut leaves all of
+//! a change or nothing of it, and never a change without its record; what it may lose is the last change as
+//! a whole. A workspace that spans several file systems has that only as far as a change stays on one.
 
 mod barrier;
 mod check;
@@ -35,6 +41,8 @@ use stage::Staging;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 use unit::Unit;
 
@@ -105,13 +113,17 @@ pub struct Request<'a> {
 #[derive(Clone, Debug)]
 pub struct Applier {
     journal: Journal,
+    log: PathBuf,
     vault: Vault,
+    /// Whether the last settled change has been looked at: a power cut ends the process, so once is enough.
+    has_looked: Arc<AtomicBool>,
 }
 
 impl Applier {
-    /// An applier whose journal is the file `journal`.
-    pub fn new(journal: PathBuf, vault: Vault) -> Self {
-        Self { journal: Journal::new(journal), vault }
+    /// An applier whose journal is the file `journal`, and whose changes are recorded in the file `log`. That
+    /// is written by others; here it is only made durable.
+    pub fn new(journal: PathBuf, log: PathBuf, vault: Vault) -> Self {
+        Self { journal: Journal::new(journal), log, vault, has_looked: Arc::default() }
     }
 
     /// The vault that before-images go to and old contents come from.
@@ -168,7 +180,7 @@ impl Applier {
         }
         let inodes: Vec<u64> = units.iter().map(stage::inode).collect();
         self.journal.ready(&mut journal, &inodes).map_err(record_failed(&self.journal))?;
-        barrier::barrier(units, &journal).map_err(record_failed(&self.journal))?;
+        barrier::barrier(units, &journal, &self.log).map_err(record_failed(&self.journal))?;
         Ok(inodes)
     }
 
@@ -189,12 +201,12 @@ impl Applier {
         Ok(proof)
     }
 
-    /// Moves the before-images from their slots into the vault and forgets the journal. What fails
+    /// Moves the before-images from their slots into the vault and settles the journal. What fails
     /// here stays in its slot, and the journal with it: the next start does the rest.
     fn settle(&self, units: &[Unit]) {
         let failed = units.iter().filter(|unit| stage::absorb(unit, &self.vault).is_err()).count();
         if failed == 0 {
-            self.journal.clear().ok();
+            self.journal.settle(&self.log).ok();
         }
     }
 

@@ -4,18 +4,18 @@
 //! many steps a change takes, and let the process die, or the disk fail, at each of them in turn: a
 //! step that is added later is tested without anybody having to think of it.
 //!
-//! `DRYAD_FAULT` arms it: `kill:N` (SIGKILL before step N), `enospc:N`, `eio:N` (step N fails so),
-//! `write:N:FILE` (before step N somebody else adds a line to FILE), `count:FILE` (writes the number of
-//! steps taken to FILE as it grows). Steps count from 1.
-//! `DRYAD_NO_EXCHANGE` makes every file system one that cannot exchange two names in one step.
+//! `DRYAD_FAULT` arms it ([`fault`]); `DRYAD_NO_EXCHANGE` makes every file system one that cannot exchange two
+//! names in one step.
 
+mod fault;
+
+use fault::step;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use dryad_protocol::time::FileTime;
 
@@ -28,7 +28,9 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
 /// Opens a file to append to it, and makes it if it is not there.
 pub(crate) fn open_append(path: &Path) -> io::Result<File> {
     step()?;
-    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
+    let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+    fault::appended(path, &file);
+    Ok(file)
 }
 
 /// Writes all bytes.
@@ -46,7 +48,9 @@ pub(crate) fn truncate(file: &File, length: u64) -> io::Result<()> {
 /// Waits until a file and everything its file system had promised before it are on the disk.
 pub(crate) fn sync(file: &File) -> io::Result<()> {
     step()?;
-    file.sync_all()
+    file.sync_all()?;
+    fault::synced(file);
+    Ok(())
 }
 
 /// Writes a file's data out, without making its name or length durable: the next sync of any file on the
@@ -58,7 +62,10 @@ pub(crate) fn write_out(file: &File) -> io::Result<()> {
     let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     // SAFETY: the descriptor is open for as long as `file` is borrowed, and no memory is passed.
     match unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) } {
-        0 => Ok(()),
+        0 => {
+            fault::written_out(file);
+            Ok(())
+        }
         _ => Err(io::Error::last_os_error()),
     }
 }
@@ -75,7 +82,9 @@ pub(crate) fn commits_in_order(file: &File) -> io::Result<bool> {
 /// Waits until everything on this directory's file system is on the disk.
 pub(crate) fn sync_file_system(directory: &File) -> io::Result<()> {
     step()?;
-    rustix::fs::syncfs(directory).map_err(io::Error::from)
+    rustix::fs::syncfs(directory)?;
+    fault::all_synced();
+    Ok(())
 }
 
 /// Makes a directory.
@@ -180,50 +189,4 @@ pub(crate) fn set_modified(path: &Path, time: FileTime) -> io::Result<()> {
     let modified = Timespec { tv_sec: time.seconds(), tv_nsec: i64::from(time.nanoseconds()) };
     let times = Timestamps { last_access: omit, last_modification: modified };
     utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from)
-}
-
-enum Fault {
-    Kill(u64),
-    Error(u64, io::ErrorKind),
-    Write(u64, PathBuf),
-    Count(PathBuf),
-}
-
-static STEPS: AtomicU64 = AtomicU64::new(0);
-
-/// Counts a step and lets it fail if it is its turn. Without `DRYAD_FAULT` this costs one load.
-fn step() -> io::Result<()> {
-    static FAULT: OnceLock<Option<Fault>> = OnceLock::new();
-    let Some(fault) = FAULT.get_or_init(|| Fault::parse(&std::env::var("DRYAD_FAULT").ok()?)) else { return Ok(()) };
-    let number = STEPS.fetch_add(1, Ordering::SeqCst) + 1;
-    match fault {
-        Fault::Kill(at) if number == *at => {
-            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)?;
-            Err(io::Error::other("killed"))
-        }
-        Fault::Error(at, kind) if number == *at => Err((*kind).into()),
-        Fault::Write(at, file) if number == *at => {
-            OpenOptions::new().append(true).open(file).and_then(|mut file| file.write_all(b"the user's\n")).ok();
-            Ok(())
-        }
-        Fault::Count(file) => fs::write(file, number.to_string()),
-        Fault::Kill(_) | Fault::Error(..) | Fault::Write(..) => Ok(()),
-    }
-}
-
-impl Fault {
-    fn parse(text: &str) -> Option<Self> {
-        let (kind, rest) = text.split_once(':')?;
-        match kind {
-            "kill" => rest.parse().ok().map(Self::Kill),
-            "enospc" => rest.parse().ok().map(|at| Self::Error(at, io::ErrorKind::StorageFull)),
-            "eio" => rest.parse().ok().map(|at| Self::Error(at, io::ErrorKind::Other)),
-            "write" => {
-                let (at, file) = rest.split_once(':')?;
-                Some(Self::Write(at.parse().ok()?, PathBuf::from(file)))
-            }
-            "count" => Some(Self::Count(PathBuf::from(rest))),
-            _ => None,
-        }
-    }
 }

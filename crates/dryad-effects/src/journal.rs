@@ -4,10 +4,16 @@
 //! ```text
 //! magic · section(meta) · section(change set)      the intent, before anything is staged
 //! section(inodes)                                  ready: everything new lies in its slot
+//! section(promise)                                 settled: the operation log has the record
 //! ```
 //!
 //! A section is a length, the bytes and a checksum. A torn intent means that nothing was done; an intent
-//! without the last section means that nothing was moved.
+//! without inodes means that nothing was moved.
+//!
+//! A settled journal is not removed but renamed, and replaced by the next one: the log is not synced for
+//! its own sake, so until the next change's barrier has made the record durable the journal vouches for
+//! it. Whether that is needed is told by the promise: after a power cut the log is shorter than it says,
+//! or at least the machine was started anew.
 
 use crate::change_codec;
 use crate::disk;
@@ -15,11 +21,14 @@ use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::path::FilePath;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8; 8] = b"DRYADJ1\n";
 const SUM: usize = 16;
+
+/// Meta, change set, inodes.
+const SECTIONS_BEFORE_PROMISE: usize = 3;
 
 /// What is about to happen.
 #[derive(Clone, Debug)]
@@ -43,6 +52,15 @@ pub(crate) struct Found {
     pub(crate) intent: Intent,
     /// The inodes of what lay ready, in the units' order; none when staging was not finished.
     pub(crate) ready: Option<Vec<u64>>,
+}
+
+/// What a settled journal says of the operation log.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+struct Promise {
+    /// How long the log was with the record in it.
+    log_length: u64,
+    /// Which start of the machine that was, as far as it says.
+    boot: Option<String>,
 }
 
 /// The journal of a workspace. Only who holds the workspace's lock touches it.
@@ -75,26 +93,98 @@ impl Journal {
 
     /// What was left behind, if anything. A torn intent is no intent.
     pub(crate) fn find(&self) -> io::Result<Option<Found>> {
-        let bytes = match fs::read(&self.path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        Ok(decode(&bytes))
+        find(&self.path)
     }
 
-    /// The change is over.
+    /// The change has come to nothing.
     pub(crate) fn clear(&self) -> io::Result<()> {
-        match disk::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        remove(&self.path)
+    }
+
+    /// The change is over and recorded in `log`. The journal of the change before it goes: this change's
+    /// barrier has made that one's record durable.
+    pub(crate) fn settle(&self, log: &Path) -> io::Result<()> {
+        let promise = Promise { log_length: length(log)?, boot: boot() };
+        let mut bytes = Vec::new();
+        section(&mut bytes, &serde_json::to_vec(&promise)?);
+        // Without its promise a settled journal is looked at more often, and that is all.
+        disk::open_append(&self.path).and_then(|mut file| disk::write(&mut file, &bytes)).ok();
+        disk::rename_over(&self.path, &self.settled())
+    }
+
+    /// The last change that was settled, if a power cut may have taken its record from `log`.
+    pub(crate) fn find_doubtful(&self, log: &Path) -> io::Result<Option<Found>> {
+        let settled = self.settled();
+        match promise(&settled) {
+            Ok(Some(promise)) if length(log)? >= promise.log_length && promise.boot == boot() => Ok(None),
+            Ok(_) => find(&settled),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
         }
+    }
+
+    /// Nothing vouches for the last record any more: it is known to be in the log.
+    pub(crate) fn forget_settled(&self) -> io::Result<()> {
+        remove(&self.settled())
+    }
+
+    fn settled(&self) -> PathBuf {
+        self.path.with_extension("settled")
     }
 
     /// Where the journal lies.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+}
+
+fn find(path: &Path) -> io::Result<Option<Found>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(decode(&bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match disk::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn length(log: &Path) -> io::Result<u64> {
+    match fs::metadata(log) {
+        Ok(metadata) => Ok(metadata.len()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(error),
+    }
+}
+
+/// Names the time since the machine was started.
+fn boot() -> Option<String> {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
+}
+
+/// The promise of a settled journal, if it is whole. What stands before it is passed over unread: it may be long.
+fn promise(settled: &Path) -> io::Result<Option<Promise>> {
+    let mut file = File::open(settled)?;
+    let end = file.metadata()?.len();
+    let mut position = MAGIC.len() as u64;
+    for _ in 0..SECTIONS_BEFORE_PROMISE {
+        let mut length = [0; 8];
+        file.seek(SeekFrom::Start(position))?;
+        if file.read_exact(&mut length).is_err() {
+            return Ok(None);
+        }
+        position = position.saturating_add(u64::from_le_bytes(length)).saturating_add((8 + SUM) as u64);
+    }
+    let mut rest = Vec::new();
+    if position < end {
+        file.seek(SeekFrom::Start(position))?;
+        file.read_to_end(&mut rest)?;
+    }
+    Ok(take(&mut rest.as_slice()).and_then(|promise| serde_json::from_slice(promise).ok()))
 }
 
 fn decode(bytes: &[u8]) -> Option<Found> {
@@ -126,4 +216,57 @@ fn sum(bytes: &[u8]) -> [u8; SUM] {
     let hash = blake3::hash(bytes);
     sum.iter_mut().zip(hash.as_bytes()).for_each(|(to, from)| *to = *from);
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled(directory: &Path) -> (Journal, PathBuf) {
+        let (journal, log) = (Journal::new(directory.join("journal")), directory.join("log"));
+        fs::write(&log, "a record\n").unwrap();
+        let meta = Meta { record: "a record".to_owned(), slots: Vec::new() };
+        let mut file = journal.begin(&Intent { meta, changes: ChangeSet::default() }).unwrap();
+        journal.ready(&mut file, &[]).unwrap();
+        journal.settle(&log).unwrap();
+        (journal, log)
+    }
+
+    #[test]
+    fn a_settled_journal_is_not_in_doubt_as_long_as_the_log_is_whole() {
+        let root = tempfile::tempdir().unwrap();
+        let (journal, log) = settled(root.path());
+        assert!(journal.find().unwrap().is_none() && journal.find_doubtful(&log).unwrap().is_none());
+        fs::write(&log, "a record\nanother\n").unwrap();
+        assert!(journal.find_doubtful(&log).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_shorter_log_puts_it_in_doubt() {
+        let root = tempfile::tempdir().unwrap();
+        let (journal, log) = settled(root.path());
+        for rest in ["a rec", ""] {
+            fs::write(&log, rest).unwrap();
+            assert_eq!(journal.find_doubtful(&log).unwrap().unwrap().intent.meta.record, "a record");
+        }
+        fs::remove_file(&log).unwrap();
+        assert!(journal.find_doubtful(&log).unwrap().is_some());
+        journal.forget_settled().unwrap();
+        assert!(journal.find_doubtful(&log).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_new_start_of_the_machine_or_a_lost_promise_puts_it_in_doubt() {
+        let root = tempfile::tempdir().unwrap();
+        let (journal, log) = settled(root.path());
+        let whole = fs::read(journal.settled()).unwrap();
+        let promised = serde_json::to_vec(&Promise { log_length: 9, boot: boot() }).unwrap();
+        let lost = whole.get(..whole.len() - promised.len() - 8 - SUM).unwrap().to_vec();
+        let mut other = lost.clone();
+        section(&mut other, &serde_json::to_vec(&Promise { log_length: 9, boot: Some("other".into()) }).unwrap());
+        for bytes in [lost, other, whole.get(..whole.len() - 1).unwrap().to_vec()] {
+            fs::write(journal.settled(), bytes).unwrap();
+            assert!(journal.find_doubtful(&log).unwrap().is_some());
+        }
+    }
 }

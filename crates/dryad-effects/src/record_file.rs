@@ -1,7 +1,7 @@
 //! A file that only grows, a record at a time: the bytes under the operation log.
 //!
 //! A record is one write. What a torn write left at the end is cut off by whoever finds it, and kept
-//! aside under another name.
+//! aside under another name. An append is not synced: who needs that asks for it.
 
 use crate::disk;
 use std::fs::{self, File};
@@ -60,6 +60,17 @@ impl RecordFile {
             file.set_len(before).ok();
         }
         written
+    }
+
+    /// Waits until everything in it is on the disk.
+    pub fn sync(&self) -> io::Result<()> {
+        disk::sync(&File::open(&self.path)?)
+    }
+
+    /// Sees to it that the next sync of any file on the same file system makes this one durable as well.
+    pub fn write_out(&self) -> io::Result<()> {
+        let file = File::open(&self.path)?;
+        if disk::commits_in_order(&file)? { disk::write_out(&file) } else { disk::sync(&file) }
     }
 
     /// Cuts everything behind `length` off, after keeping it in a file of its own beside this one.

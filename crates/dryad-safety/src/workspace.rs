@@ -119,8 +119,8 @@ impl Workspace {
         make_private_directory(&state).map_err(unusable(&state))?;
         let vault = self.home.join("vault");
         let vault = Vault::open(&vault).map_err(unusable(&vault))?;
-        let applier = Applier::new(state.join("journal"), vault);
         let log = FileLog::open(&state)?;
+        let applier = Applier::new(state.join("journal"), log.path().to_owned(), vault);
         Ok(self.opened.get_or_init(|| Opened { state, applier, log }))
     }
 
@@ -130,7 +130,7 @@ impl Workspace {
 
     /// Finishes or reverses what a dead process left, if it left anything.
     pub fn recover(&self) -> Result<(), WorkspaceError> {
-        if self.opened()?.state.join("journal").exists() {
+        if self.opened()?.applier.needs_recovery() {
             let _lock = self.lock()?;
             self.recover_locked(self.log()?)?;
         }
@@ -177,7 +177,10 @@ impl Workspace {
     /// Records an operation that has been done already.
     pub fn record(&self, operation: &Operation) -> Result<(), WorkspaceError> {
         let _lock = self.lock()?;
-        Ok(self.log()?.append(operation)?)
+        let log = self.log()?;
+        log.append(operation)?;
+        // No journal could bring this record back.
+        Ok(log.sync()?)
     }
 
     /// What was repaired since the last time somebody asked.
@@ -196,16 +199,17 @@ impl Workspace {
             let place = mended.kept_at.display();
             self.note(format!("the operation log had a torn end; its {} bytes are kept in {place}", mended.bytes));
         }
-        let recovered = self.opened()?.applier.recover(log)?;
-        let Some(recovered) = recovered else { return Ok(()) };
-        let label =
-            serde_json::from_str::<OperationHead>(&recovered.record).map_or_else(|_| String::new(), |h| h.label);
-        let how = match recovered.direction {
-            Direction::Finished => "finished".to_owned(),
-            Direction::Reversed(why) => format!("taken back, since {why}"),
-        };
-        let text = format!("recovered an interrupted change: {label}: {how}");
-        self.note(text);
+        for recovered in self.opened()?.applier.recover(log)? {
+            let head = serde_json::from_str::<OperationHead>(&recovered.record);
+            let label = head.map_or_else(|_| String::new(), |head| head.label);
+            self.note(match recovered.direction {
+                Direction::Finished => format!("recovered an interrupted change: {label}: finished"),
+                Direction::Reversed(why) => {
+                    format!("recovered an interrupted change: {label}: taken back, since {why}")
+                }
+                Direction::RecordedAgain => format!("recorded a change again that a power cut had erased: {label}"),
+            });
+        }
         Ok(())
     }
 }

@@ -3,16 +3,23 @@
 //! Nothing was staged completely: it is removed. Everything lay ready: the change is finished, since its
 //! contents were made durable first; if that is not possible any more, because somebody has written to
 //! a path meanwhile, everything that was done is taken back.
+//!
+//! A change that was settled is complete; only its record may have been lost in a power cut, and is written
+//! again. Where the tree lies on another file system than the log, moves may have been lost instead, and are
+//! made again.
 
-use super::stage::Staging;
+use super::stage::{self, Staging};
 use super::swap::{State, state, swap, swap_back};
 use super::unit::{Unit, units};
 use super::{Applier, ApplyError, check};
 use crate::contents::Contents;
+use crate::disk;
 use crate::journal::{Found, Intent};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::path::FilePath;
 use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 /// What was done about an interrupted change.
 #[derive(Clone, Debug)]
@@ -32,6 +39,8 @@ pub enum Direction {
     Finished,
     /// It has not happened, for this reason.
     Reversed(String),
+    /// It was complete, but its record was lost in a power cut.
+    RecordedAgain,
 }
 
 /// The operation log, as recovery needs it.
@@ -43,18 +52,59 @@ pub trait Records {
 }
 
 impl Applier {
-    /// Finishes or reverses an interrupted change, if there is one.
-    pub fn recover(&self, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {
-        let journal = super::io_error("read the journal", &FilePath::new(self.journal.path()));
-        let Some(found) = self.journal.find().map_err(journal)? else {
+    /// Whether there may be something to recover. Takes no lock, and may be wrong about a change in flight.
+    pub fn needs_recovery(&self) -> bool {
+        let is_doubtful = || !matches!(self.journal.find_doubtful(&self.log), Ok(None));
+        self.journal.path().exists() || (!self.has_looked.load(Ordering::Relaxed) && is_doubtful())
+    }
+
+    /// Finishes or reverses an interrupted change, if there is one, and sees to it that the last one before
+    /// it is recorded.
+    pub fn recover(&self, records: &dyn Records) -> Result<Vec<Recovered>, ApplyError> {
+        let mut recovered = Vec::new();
+        if !self.has_looked.load(Ordering::Relaxed) {
+            recovered.extend(self.recover_settled(records)?);
+            self.has_looked.store(true, Ordering::Relaxed);
+        }
+        recovered.extend(self.recover_interrupted(records)?);
+        Ok(recovered)
+    }
+
+    /// Writes the record of the last settled change again if it was lost.
+    fn recover_settled(&self, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {
+        let Some(found) = self.journal.find_doubtful(&self.log).map_err(self.unread())? else { return Ok(None) };
+        let units = units_of(&found)?;
+        let inodes = found.ready.iter().flatten();
+        for (unit, inode) in units.iter().zip(inodes).filter(|(unit, _)| !self.vault.is_beside(unit.path())) {
+            // What was moved may have come back. Whatever else stands there is somebody's.
+            let is_staged = stage::inode(unit) == *inode;
+            if is_staged && state(unit, *inode) == State::Before && check::as_before(unit).is_ok() {
+                swap(unit)?;
+                stage::absorb(unit, &self.vault)?;
+            }
+        }
+        let Intent { meta, changes } = found.intent;
+        let is_lost = !records.has(&meta.record).map_err(self.unrecorded())?;
+        if is_lost {
+            records.add(&meta.record, &changes).map_err(self.unrecorded())?;
+        }
+        self.sync_log()?;
+        self.journal.forget_settled().ok();
+        let recovered = Recovered { direction: Direction::RecordedAgain, changes, record: meta.record };
+        Ok(is_lost.then_some(recovered))
+    }
+
+    fn sync_log(&self) -> Result<(), ApplyError> {
+        let synced = std::fs::File::open(&self.log).and_then(|log| disk::sync(&log));
+        synced.map_err(self.unrecorded())
+    }
+
+    fn recover_interrupted(&self, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {
+        let Some(found) = self.journal.find().map_err(self.unread())? else {
             self.journal.clear().ok();
             return Ok(None);
         };
-        let mut slots = found.intent.meta.slots.iter();
-        let mut units = units(&found.intent.changes, |_| std::path::PathBuf::new())?;
-        for unit in &mut units {
-            unit.slot = slots.next().map(|slot| slot.as_path().to_owned()).unwrap_or_default();
-        }
+        let units = units_of(&found)?;
         let direction = match &found.ready {
             None => {
                 self.take_back(&units, &[], Staging::Unfinished)?;
@@ -78,6 +128,10 @@ impl Applier {
         inodes: &[u64],
         records: &dyn Records,
     ) -> Result<Direction, ApplyError> {
+        if is_settling(units, inodes) {
+            // It was recorded once, and the record was lost in a power cut.
+            return self.conclude(found, units, records);
+        }
         let finished = units.iter().zip(inodes).try_for_each(|(unit, inode)| match state(unit, *inode) {
             State::After => Ok(()),
             State::Before => check::as_before(unit).and_then(|()| swap(unit)),
@@ -85,17 +139,23 @@ impl Applier {
             State::Else => Err(ApplyError::Stale { paths: vec![FilePath::new(unit.path())] }),
         });
         match finished.and_then(|()| check::taken(units)).and_then(|()| check::proven(units)) {
-            Ok(()) => {
-                let Intent { meta, changes } = &found.intent;
-                records.add(&meta.record, changes).map_err(self.unrecorded())?;
-                self.settle(units);
-                Ok(Direction::Finished)
-            }
+            Ok(()) => self.conclude(found, units, records),
             Err(reason) => {
                 self.take_back(units, inodes, Staging::Complete)?;
                 Ok(Direction::Reversed(reason.to_string()))
             }
         }
+    }
+
+    fn conclude(&self, found: &Found, units: &[Unit], records: &dyn Records) -> Result<Direction, ApplyError> {
+        let Intent { meta, changes } = &found.intent;
+        records.add(&meta.record, changes).map_err(self.unrecorded())?;
+        self.settle(units);
+        Ok(Direction::Finished)
+    }
+
+    fn unread(&self) -> impl FnOnce(io::Error) -> ApplyError + use<> {
+        super::io_error("read the journal", &FilePath::new(self.journal.path()))
     }
 
     fn unrecorded(&self) -> impl FnOnce(io::Error) -> ApplyError + use<> {
@@ -114,4 +174,20 @@ impl Applier {
             }
         }
     }
+}
+
+/// The units of a change that was found, in the slots that it had.
+fn units_of(found: &Found) -> Result<Vec<Unit>, ApplyError> {
+    let mut slots = found.intent.meta.slots.iter();
+    let mut units = units(&found.intent.changes, |_| PathBuf::new())?;
+    for unit in &mut units {
+        unit.slot = slots.next().map(|slot| slot.as_path().to_owned()).unwrap_or_default();
+    }
+    Ok(units)
+}
+
+/// Whether before-images have begun to leave their slots, as they do when a change has been recorded.
+fn is_settling(units: &[Unit], inodes: &[u64]) -> bool {
+    let takers = units.iter().zip(inodes).filter(|(unit, _)| unit.takes());
+    takers.into_iter().any(|(unit, inode)| state(unit, *inode) == State::After && stage::is_being_cleared(unit))
 }

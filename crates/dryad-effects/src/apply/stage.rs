@@ -18,6 +18,9 @@ use std::time::Duration;
 /// Two writes that lie this far apart have different times.
 const YOUNG: Duration = Duration::from_millis(100);
 
+/// Permission bits of a directory that is to be emptied.
+const OPENED: u32 = 0o700;
+
 /// How far staging has come.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Staging {
@@ -144,9 +147,8 @@ fn clear(
     keep: &mut dyn FnMut(BlobId, &Path) -> io::Result<()>,
 ) -> Result<(), ApplyError> {
     for change in &unit.changes {
-        if let Image::Directory { .. } = side(change) {
-            // A closed directory gives nothing away.
-            disk::set_mode(&unit.in_slot(change.path.as_path()), 0o700).ok();
+        if is_closed(side(change)) {
+            disk::set_mode(&unit.in_slot(change.path.as_path()), OPENED).ok();
         }
     }
     // Where one side has nothing there is nothing to clear; below a link one would even look elsewhere.
@@ -170,6 +172,22 @@ fn clear(
         cleared.map_err(io_error("clear what lay beside", &change.path))?;
     }
     Ok(())
+}
+
+/// Whether this is a directory that gives nothing away as it is.
+fn is_closed(image: &Image) -> bool {
+    matches!(image, Image::Directory { mode } if mode & OPENED != OPENED)
+}
+
+/// Whether the before-images of a unit have begun to leave its slot.
+pub(super) fn is_being_cleared(unit: &Unit) -> bool {
+    let rest = disk::resting_place(&unit.slot);
+    let stood = unit.changes.iter().filter(|change| !matches!(change.before, Image::Absent));
+    rest.symlink_metadata().is_err()
+        && stood.into_iter().any(|change| match unit.in_slot(change.path.as_path()).symlink_metadata() {
+            Ok(metadata) => is_closed(&change.before) && metadata.mode() & 0o7777 == OPENED,
+            Err(_) => true,
+        })
 }
 
 /// What lies in a slot, of which `expected` was hashed before the swap.

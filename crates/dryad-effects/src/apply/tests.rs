@@ -28,7 +28,8 @@ impl Bench {
     }
 
     fn applier(&self) -> Applier {
-        Applier::new(self.root.path().join("journal"), Vault::open(self.root.path().join("vault")).unwrap())
+        let vault = Vault::open(self.root.path().join("vault")).unwrap();
+        Applier::new(self.root.path().join("journal"), self.root.path().join("log"), vault)
     }
 
     fn file(&mut self, text: &str, mode: u32) -> Image {

@@ -26,7 +26,8 @@ struct Place {
 
 impl Place {
     fn applier(&self) -> Applier {
-        Applier::new(self.root.join("journal"), Vault::open(self.root.join("vault")).unwrap())
+        let vault = Vault::open(self.root.join("vault")).unwrap();
+        Applier::new(self.root.join("journal"), self.root.join("log"), vault)
     }
 
     fn log(&self) -> RecordFile {
@@ -139,6 +140,13 @@ fn child() {
             let (changes, contents) = place.change();
             place.apply(&changes, &contents, "applied");
         }
+        "both" => {
+            let before = place.tree();
+            let (changes, contents) = place.change();
+            place.apply(&changes, &contents, "applied");
+            assert_ne!(place.tree(), before);
+            place.apply(&changes.inverse(), &Contents::default(), "undone");
+        }
         "undo" => {
             let bytes = fs::read(place.root.join("changes")).unwrap();
             let changes = dryad_effects::change_codec::decode(&bytes).unwrap();
@@ -241,6 +249,39 @@ fn an_undo_killed_at_any_step_leaves_before_or_after() {
 fn where_names_cannot_be_exchanged_it_is_the_same() {
     survives_every_step("apply", "applied", Renames::Plain);
     survives_every_step("undo", "undone", Renames::Plain);
+}
+
+/// Cuts the power before each step of a change and of the next: whatever was not synced of the log is gone, while
+/// all renames have made it to the disk. Each change that happened is in the log afterwards, once.
+#[test]
+fn a_power_cut_at_any_step_leaves_no_change_without_its_record() {
+    let parent = tempfile::tempdir().unwrap();
+    let parent = parent.path().canonicalize().unwrap();
+    let reference = fresh(&parent, "both");
+    let before = reference.tree();
+    let (changes, contents) = reference.change();
+    reference.apply(&changes, &contents, "applied");
+    let after = reference.tree();
+    let total = steps(&fresh(&parent, "both").root, "both", Renames::Exchange);
+    let mut seen = BTreeMap::new();
+    for step in 1..=total {
+        let place = fresh(&parent, "both");
+        assert!(!run_child(&place.root, "both", &format!("cut:{step}"), Renames::Exchange), "step {step}");
+        let left = place.records().len();
+        run_child(&place.root, "recover", &format!("kill:{}", step % 5 + 1), Renames::Exchange);
+        place.recover();
+        let (records, tree) = (place.records(), place.tree());
+        match records.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            [] => assert_eq!(tree, before, "cut before step {step}"),
+            ["applied"] => assert_eq!(tree, after, "cut before step {step}"),
+            ["applied", "undone"] => assert_eq!(tree, before, "cut before step {step}"),
+            _ => panic!("cut before step {step}: {records:?}"),
+        }
+        *seen.entry((left, records.len())).or_insert(0) += 1;
+    }
+    // A record that was there is lost, and is there again: of the first change, and of the second.
+    assert!(seen.keys().any(|(left, now)| *left == 0 && *now == 1), "{seen:?}");
+    assert!(seen.keys().any(|(left, now)| *left == 1 && *now == 2), "{seen:?}");
 }
 
 /// Lets each step in turn fail as a full or broken disk would.

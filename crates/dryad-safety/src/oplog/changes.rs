@@ -88,7 +88,9 @@ impl ChangeFiles {
             }
             file.cut(0)?;
         }
-        file.append(encoded)
+        file.append(encoded)?;
+        // The line that names it becomes durable later than this, or together with it.
+        file.write_out()
     }
 
     fn read(&self, id: &OperationId, hash: BlobId) -> Result<Vec<u8>, DamageKind> {

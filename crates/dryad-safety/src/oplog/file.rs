@@ -9,6 +9,9 @@
 //! Several processes append in turn, each while it holds the workspace's lock; the end of the file is
 //! looked at anew whenever the file has grown. Readers take no lock. They stop at the last good line,
 //! so that an append in flight is not there yet for them, and they never cut anything off.
+//!
+//! An append is not synced. A change's record is durable with the barrier of the next change, and until then
+//! its journal can write it again; the record of a command has no journal, so it is synced ([`FileLog::sync`]).
 
 use super::LogError;
 use super::chain::{Chain, JSON_AT};
@@ -86,6 +89,11 @@ impl FileLog {
         self.known().header.as_ref().map(|header| header.workspace.clone())
     }
 
+    /// The file of its lines.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
     /// Appends one operation. An error means that it is not recorded.
     ///
     /// The caller holds the workspace's lock. A torn end is cut off first.
@@ -105,6 +113,11 @@ impl FileLog {
         }
         let entry = self.changes.store(operation)?;
         self.write(tail, &entry)
+    }
+
+    /// Waits until everything recorded is on the disk.
+    pub fn sync(&self) -> Result<(), LogError> {
+        self.file.sync().map_err(LogError::io(self.file.path()))
     }
 
     /// Cuts off what stands behind the last good line, and keeps it aside.

@@ -62,13 +62,16 @@ impl FileLog {
         decide(prefix, candidates, more)
     }
 
-    /// Whether one of the last few entries has this id.
+    /// Whether one of the newest entries has this id: those made after it, and some more, in case several
+    /// processes have overtaken each other.
     pub fn contains_recent(&self, id: &OperationId) -> Result<bool, LogError> {
         let mut entries = self.newest_first();
-        for _ in 0..RECENT {
+        let mut older = 0;
+        while older < RECENT {
             match entries.next_with(id_of) {
                 Some(Ok(found)) if found == *id => return Ok(true),
-                Some(Ok(_) | Err(LogError::Damaged { .. })) => {}
+                Some(Ok(found)) => older += usize::from(found < *id),
+                Some(Err(LogError::Damaged { .. })) => older += 1,
                 Some(Err(error)) => return Err(error),
                 None => break,
             }

@@ -5,6 +5,7 @@
 mod batch;
 mod model;
 mod pipeline;
+mod power_cut;
 mod support;
 mod two_processes;
 mod verdicts;

@@ -46,13 +46,17 @@ fn of_many_candidates_the_newest_eight_are_listed() {
 }
 
 #[test]
-fn recent_entries_are_known_and_old_ones_are_not_searched_for() {
-    let operations: Vec<Operation> = (0..40).map(|number| edit(&format!("op{number}"))).collect();
+fn an_entry_is_found_behind_all_newer_ones_and_the_older_ones_are_not_searched() {
+    let mut operations: Vec<Operation> = (100..200).map(|number| edit(&format!("op{number}"))).collect();
+    // Out of order, and too far back to be looked for.
+    operations.insert(0, edit("op300"));
     let (_directory, log) = log_of(&operations);
-    assert!(log.contains_recent(&OperationId::from("op39")).unwrap());
-    assert!(log.contains_recent(&OperationId::from("op30")).unwrap());
-    assert!(!log.contains_recent(&OperationId::from("op0")).unwrap());
-    assert!(!log.contains_recent(&OperationId::from("op")).unwrap());
+    for known in ["op199", "op150", "op100"] {
+        assert!(log.contains_recent(&OperationId::from(known)).unwrap(), "{known}");
+    }
+    for unknown in ["op300", "op", "op1505"] {
+        assert!(!log.contains_recent(&OperationId::from(unknown)).unwrap(), "{unknown}");
+    }
 }
 
 #[test]

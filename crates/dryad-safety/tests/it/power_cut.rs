@@ -1,0 +1,126 @@
+//! What a power cut takes from the operation log comes back with the next start.
+
+use dryad_protocol::command::CommandSpec;
+use dryad_protocol::id::OperationId;
+use dryad_protocol::operation::{Operation, OperationEffect};
+use dryad_protocol::path::FilePath;
+use dryad_safety::clock::Clock;
+use dryad_safety::snapshot::{ChangeBuilder, Snapshot};
+use dryad_safety::undo::{Mode, Selection, undo};
+use dryad_safety::workspace::Workspace;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+struct Desk {
+    _home: TempDir,
+    base: PathBuf,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let home = crate::fast_directory();
+        let base = home.path().canonicalize().unwrap();
+        fs::create_dir(base.join("tree")).unwrap();
+        Self { _home: home, base }
+    }
+
+    /// The workspace as a process that has just been started knows it.
+    fn workspace(&self) -> Workspace {
+        Workspace::with_id(self.base.join("home"), "desk")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.base.join("home/workspaces/desk/oplog")
+    }
+
+    fn file(&self) -> PathBuf {
+        self.base.join("tree/file")
+    }
+
+    fn write(&self, text: &str) -> OperationId {
+        let mut builder = ChangeBuilder::default();
+        builder.write(&Snapshot::take(&self.file()).unwrap(), text.into());
+        let (changes, contents) = builder.finish();
+        let head = crate::new_head("Write");
+        self.workspace().apply(&head, &changes, &contents).unwrap();
+        head.id
+    }
+
+    fn recorded(&self) -> Vec<OperationId> {
+        let workspace = self.workspace();
+        let log = workspace.log().unwrap();
+        log.newest_first().map(|entry| entry.unwrap().head.id).collect()
+    }
+}
+
+fn length(file: &Path) -> u64 {
+    fs::metadata(file).unwrap().len()
+}
+
+fn cut(file: &Path, length: u64) {
+    fs::File::options().write(true).open(file).unwrap().set_len(length).unwrap();
+}
+
+#[test]
+fn a_record_cut_at_any_byte_is_written_again() {
+    let desk = Desk::new();
+    let first = desk.write("first\n");
+    let synced = length(&desk.log());
+    let second = desk.write("second\n");
+    let whole = fs::read(desk.log()).unwrap();
+    let settled = desk.log().with_file_name("journal.settled");
+    let journal = fs::read(&settled).unwrap();
+    for left in synced..whole.len() as u64 {
+        fs::write(desk.log(), &whole).unwrap();
+        fs::write(&settled, &journal).unwrap();
+        cut(&desk.log(), left);
+        let workspace = desk.workspace();
+        workspace.recover().unwrap();
+        let notices: Vec<String> = workspace.take_notices().into_iter().map(|notice| notice.0).collect();
+        assert_eq!(notices.last().unwrap(), "recorded a change again that a power cut had erased: Write");
+        assert_eq!(desk.recorded(), [second.clone(), first.clone()], "{left} bytes were left");
+        desk.workspace().recover().unwrap();
+        assert_eq!(desk.recorded().len(), 2, "once is enough");
+    }
+    let undone = undo(&desk.workspace(), &Selection::Last(1), Mode::Apply, &Clock::System).unwrap();
+    assert!(undone.iter().all(dryad_safety::undo::Report::is_complete));
+    assert_eq!(fs::read_to_string(desk.file()).unwrap(), "first\n");
+}
+
+#[test]
+fn the_next_change_writes_the_lost_record_first() {
+    let desk = Desk::new();
+    let first = desk.write("first\n");
+    let synced = length(&desk.log());
+    let second = desk.write("second\n");
+    cut(&desk.log(), synced);
+    let third = desk.write("third\n");
+    assert_eq!(desk.recorded(), [third, second, first]);
+}
+
+#[test]
+fn a_machine_started_anew_looks_once_and_adds_nothing_that_is_there() {
+    let desk = Desk::new();
+    desk.write("first\n");
+    let settled = desk.log().with_file_name("journal.settled");
+    // The promise is not synced either: without it nobody knows how long the log was.
+    cut(&settled, length(&settled) - 1);
+    for _ in 0..40 {
+        let command = CommandSpec {
+            command: "true".to_owned(),
+            cwd: FilePath::new(&desk.base),
+            env: BTreeMap::new(),
+            shell: "/bin/sh".to_owned(),
+            timeout_seconds: 1,
+        };
+        let operation = Operation { head: crate::new_head("Run"), effect: OperationEffect::Command { command } };
+        desk.workspace().record(&operation).unwrap();
+    }
+    let workspace = desk.workspace();
+    workspace.recover().unwrap();
+    assert_eq!(workspace.take_notices(), []);
+    assert_eq!(desk.recorded().len(), 41);
+    assert!(!settled.exists(), "it is not needed any more");
+}
