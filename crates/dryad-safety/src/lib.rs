@@ -9,8 +9,10 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests prepare real files"))]
 
 pub mod arguments;
+pub mod audit_name;
 pub mod clock;
 pub mod command_result;
+pub mod deferred;
 pub mod diff;
 pub mod gate;
 pub mod merge;
@@ -22,8 +24,10 @@ pub mod progress;
 pub mod registry;
 pub mod snapshot;
 pub mod spec;
+pub mod spill;
 pub mod tool;
 pub mod undo;
+mod words;
 pub mod workspace;
 
 pub use dryad_effects::artifact;

@@ -14,6 +14,7 @@ pub mod ls;
 pub mod path;
 pub mod read;
 mod target;
+pub mod tool_search;
 pub mod truncate;
 mod walk;
 pub mod write;

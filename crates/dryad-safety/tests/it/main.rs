@@ -3,9 +3,13 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "test code")]
 
 mod batch;
+mod deferred;
 mod model;
+mod named;
 mod pipeline;
 mod power_cut;
+mod registry;
+mod spill;
 mod support;
 mod two_processes;
 mod verdicts;

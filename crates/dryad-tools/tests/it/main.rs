@@ -15,4 +15,5 @@ mod pictures;
 mod read;
 mod scenarios;
 mod support;
+mod tool_search;
 mod write;
