@@ -5,6 +5,7 @@
 //! applied, proven and recorded like any other. So an undo can be undone, for ever. Redo is the undo
 //! of an undo.
 
+mod foreseen;
 mod home;
 mod plan;
 mod select;
@@ -15,14 +16,10 @@ pub use select::Selection;
 use crate::clock::Clock;
 use crate::oplog::{LogError, State};
 use crate::workspace::{Workspace, WorkspaceError};
-use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome, UndoRecord};
-use plan::Foreseen;
+use foreseen::Foreseen;
 use thiserror::Error;
-
-/// Undos of more paths than this keep no texts.
-const MERGEABLE: usize = 64;
 
 /// Why nothing could be undone.
 #[derive(Debug, Error)]
@@ -123,7 +120,7 @@ fn take_all_back(
     clock: &Clock,
 ) -> Result<Vec<Report>, UndoError> {
     let mut done = Vec::new();
-    let mut foreseen = Foreseen::new();
+    let mut foreseen = Foreseen::default();
     for target in targets {
         match take_back(workspace, target, tool, mode, clock, &mut foreseen) {
             Ok(report) => done.push(report),
@@ -148,16 +145,15 @@ fn take_back(
         return Ok(report);
     };
     let plan = plan::plan(workspace, changes, &target.head.id, foreseen)?;
-    report.paths = plan.paths;
+    report.paths.clone_from(&plan.paths);
     if mode == Mode::DryRun {
-        foreseen.extend(plan.changes.iter().map(|change| (change.path.clone(), change.after.clone())));
+        foreseen.add(plan);
         return Ok(report);
     }
     let is_impossible = report.paths.iter().any(|path| matches!(path.verdict, Verdict::Cannot(_)));
     if is_impossible && plan.changes.is_empty() {
         return Ok(report);
     }
-    keep_texts(workspace, &plan.changes)?;
     let mut head = head(target, tool, clock);
     if is_impossible {
         // Something is left to be taken back, so the operation still counts.
@@ -166,23 +162,6 @@ fn take_back(
     workspace.apply(&head, &plan.changes, &plan.contents)?;
     report.operation = Some(head.id);
     Ok(report)
-}
-
-/// Keeps what is about to be written over texts, as every change does, so that a redo can merge. A large
-/// undo goes without: it moves files, and reading them all would take longer than that.
-fn keep_texts(workspace: &Workspace, changes: &ChangeSet) -> Result<(), UndoError> {
-    if changes.len() > MERGEABLE {
-        return Ok(());
-    }
-    let (vault, texts) = (workspace.vault()?, workspace.texts()?);
-    for change in changes.iter() {
-        let Some(want) = change.after.blob().filter(|_| change.before.blob().is_some()) else { continue };
-        if let (Ok(now), Ok(want)) = (std::fs::read(change.path.as_path()), vault.read(want)) {
-            // Without it a later merge becomes a conflict, which loses nothing.
-            texts.keep(&now, &want).ok();
-        }
-    }
-    Ok(())
 }
 
 fn head(target: &Operation, tool: &str, clock: &Clock) -> OperationHead {

@@ -9,18 +9,14 @@ use dryad_effects::contents::Contents;
 use dryad_effects::identity;
 use dryad_effects::lock::Lock;
 use dryad_effects::record_file::make_private_directory;
-use dryad_effects::texts::Texts;
+use dryad_effects::texts::{Pack, Texts};
 use dryad_effects::vault::Vault;
 use dryad_protocol::change_set::ChangeSet;
-use dryad_protocol::image::Image;
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use thiserror::Error;
-
-/// Changes of more paths than this keep no texts.
-const MERGEABLE: usize = 1000;
 
 /// Why an operation was not done, or not remembered.
 #[derive(Debug, Error)]
@@ -146,27 +142,21 @@ impl Workspace {
         let log = self.log()?;
         self.recover_locked(log)?;
         let record = serde_json::to_string(head).unwrap_or_default();
-        self.keep_texts(changes, contents)?;
+        // With what is written over texts an undo can merge after the user has edited them.
+        let texts = self.texts()?;
+        texts.keep(&head.id, &Pack::of(changes, contents)).map_err(unusable(&self.opened()?.state))?;
         let request = Request { changes, contents, record: &record };
-        let mut commit = |outcome: Outcome| append_files(log, head, changes, outcome);
-        Ok(self.opened()?.applier.apply(&request, &mut commit)?)
-    }
-
-    /// Keeps what is written over texts, so that an undo can merge after the user has edited them.
-    /// A change of very many files goes without: that would double the files to be made. An undo then puts
-    /// what stood there before beside the user's file.
-    fn keep_texts(&self, changes: &ChangeSet, contents: &Contents) -> Result<(), WorkspaceError> {
-        if changes.len() > MERGEABLE {
-            return Ok(());
+        let mut has_record = false;
+        let mut commit = |outcome: Outcome| {
+            append_files(log, head, changes, outcome)?;
+            has_record = true;
+            Ok(())
+        };
+        let applied = self.opened()?.applier.apply(&request, &mut commit);
+        if !has_record {
+            texts.forget(&head.id);
         }
-        for change in changes.iter() {
-            let side = |image: &Image| image.blob().and_then(|blob| contents.get(blob));
-            if let (Some(before), Some(after)) = (side(&change.before), side(&change.after)) {
-                let texts = self.texts()?;
-                texts.keep(before, after).map_err(unusable(&self.opened()?.state))?;
-            }
-        }
-        Ok(())
+        Ok(applied?)
     }
 
     /// What was written over texts.

@@ -3,7 +3,7 @@
 //! A directory may have gone since. Then it comes back, too; but where something else stands in its place, that
 //! is somebody's, and what wanted to lie there cannot come.
 
-use super::plan::Foreseen;
+use super::foreseen::Foreseen;
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
@@ -36,7 +36,8 @@ impl<'a> Homes<'a> {
         path.parent().is_some_and(|parent| self.is_linked(parent))
     }
 
-    fn is_linked(&mut self, path: &Path) -> bool {
+    /// The same of a path itself.
+    pub(super) fn is_linked(&mut self, path: &Path) -> bool {
         if let Some(known) = self.linked.get(path) {
             return *known;
         }

@@ -4,6 +4,7 @@
 //! is merged if that can be done without guessing; otherwise it stays, and ours is put beside it.
 
 use super::UndoError;
+use super::foreseen::Foreseen;
 use super::home::{Homes, house};
 use crate::merge::{Merge, merge};
 use crate::workspace::Workspace;
@@ -15,7 +16,7 @@ use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::id::OperationId;
 use dryad_protocol::image::{BlobId, FileImage, Image};
 use dryad_protocol::path::FilePath;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -71,9 +72,6 @@ pub(super) struct UndoPlan {
     pub(super) paths: Vec<PathReport>,
 }
 
-/// What a dry run would have left at paths by now.
-pub(super) type Foreseen = HashMap<FilePath, Image>;
-
 /// Works out how to take `changes` back, where some paths are not as they are but as they would be.
 pub(super) fn plan(
     workspace: &Workspace,
@@ -81,7 +79,9 @@ pub(super) fn plan(
     id: &OperationId,
     foreseen: &Foreseen,
 ) -> Result<UndoPlan, UndoError> {
-    let (vault, texts) = (workspace.vault()?, &workspace.texts()?);
+    let (vault, mut texts) = (workspace.vault()?, workspace.texts()?);
+    foreseen.add_to(&mut texts);
+    let texts = &texts;
     let (contents, homes) = (Contents::default(), Homes::new(foreseen));
     let mut planner = Planner { vault, texts, id, foreseen, contents, homes, planned: Vec::new(), paths: Vec::new() };
     let mut sorted: Vec<&Change> = changes.iter().collect();
@@ -144,9 +144,12 @@ impl Planner<'_> {
     fn restore(&mut self, change: &Change, now: Image) -> Verdict {
         if let Some(blob) = change.before.blob()
             && now.blob() != Some(blob)
-            && !self.vault.contains(blob).unwrap_or(false)
+            && !self.foreseen.is_kept(blob, self.vault)
         {
-            return Verdict::Cannot("its former content is not in the vault any more".to_owned());
+            match self.content(blob) {
+                Some(bytes) => drop(self.contents.insert(bytes)),
+                None => return Verdict::Cannot("its former content is not in the vault any more".to_owned()),
+            }
         }
         let is_directory = |image: &Image| matches!(image, Image::Directory { .. });
         if is_directory(&now) && !is_directory(&change.before) && self.holds_others(change.path.as_path()) {
@@ -157,12 +160,15 @@ impl Planner<'_> {
     }
 
     /// Whether a directory holds something that this plan does not remove.
-    fn holds_others(&self, directory: &Path) -> bool {
+    fn holds_others(&mut self, directory: &Path) -> bool {
+        // What would be a directory by now may be something else yet, even a link to another one.
+        let is_there = !self.homes.is_linked(directory);
         let goes = |change: &&Change| matches!(change.after, Image::Absent);
         let going: HashSet<&Path> = self.planned.iter().filter(goes).map(|change| change.path.as_path()).collect();
-        let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+        let entries = fs::read_dir(directory).into_iter().filter(|_| is_there).flatten().filter_map(Result::ok);
         let is_gone = |path: &Path| matches!(self.foreseen.get(&FilePath::new(path)), Some(Image::Absent));
         entries.map(|entry| entry.path()).any(|entry| !going.contains(entry.as_path()) && !is_gone(&entry))
+            || self.foreseen.comers(directory).any(|path| !going.contains(path))
     }
 
     /// The user has changed the file since: both changes are kept if they do not touch each other.
@@ -181,15 +187,17 @@ impl Planner<'_> {
             self.planned.push(Change { path: change.path.clone(), before: now.clone(), after });
             return Verdict::Merged;
         }
-        let theirs = match self.foreseen.contains_key(&change.path) {
-            true => self.content(now_file.blob),
-            false => fs::read(change.path.as_path()).ok(),
+        let theirs = match self.foreseen.get(&change.path) {
+            Some(_) => self.foreseen.find(now_file.blob, self.vault),
+            None => fs::read(change.path.as_path()).ok(),
         };
         let sides = (self.content(wrote.blob), self.content(want.blob), theirs);
         let (Some(base), Some(ours), Some(theirs)) = sides else { return self.put_beside(change, now) };
         match merge(&base, &ours, &theirs) {
             Merge::Clean(merged) => {
                 let size = merged.len() as u64;
+                // Both are kept as texts: the user may edit again before this undo is taken back.
+                self.contents.insert(theirs);
                 let blob = self.contents.insert(merged);
                 let after = Image::File(FileImage { blob, size, mode, modified: None });
                 if !after.same_content(now) {
@@ -202,7 +210,8 @@ impl Planner<'_> {
     }
 
     fn content(&self, blob: BlobId) -> Option<Vec<u8>> {
-        self.vault.read(blob).ok().or_else(|| self.texts.read(blob, self.vault))
+        let kept = |blob: BlobId| self.foreseen.read(blob, self.vault);
+        kept(blob).or_else(|| self.texts.read(blob, self.id, &kept))
     }
 
     /// The user's stays where it is; a file that stood there before is put beside it.
@@ -232,6 +241,6 @@ impl Planner<'_> {
             }
             PathBuf::from(name)
         };
-        (0..).map(name).find(|place| place.symlink_metadata().is_err()).unwrap_or_else(|| name(0))
+        (0..).map(name).find(|place| !self.foreseen.is_taken(place)).unwrap_or_else(|| name(0))
     }
 }

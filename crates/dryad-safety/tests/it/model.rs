@@ -14,7 +14,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence, RngAlgorithm, TestRng, TestRunner};
 use std::cell::RefCell;
-use step::Step;
+use step::{Step, Want};
+use tree::Saving;
 use world::{Tally, World};
 
 /// How many histories each test plays.
@@ -74,6 +75,23 @@ fn there_and_back(seed: u8) {
         tree::assert_like(&first, &world.tree, "after everything was undone again");
         world.finish();
     });
+}
+
+/// What the first redo merges is what the second one finds.
+#[test]
+fn a_dry_run_of_two_redos_foretells_the_merge() {
+    let text = || Want::Text([1; text::LINES], 0o644);
+    let mut world = World::new(&[(0, text())]);
+    let steps = [
+        Step::Dryad(vec![(0, text())]),
+        Step::Dryad(vec![(0, Want::Edit(0, 2))]),
+        Step::Undo(0),
+        Step::UndoLast(1),
+        Step::Person(0, Want::Edit(2, 0), Saving::InPlace),
+        Step::Redo(2),
+    ];
+    steps.iter().for_each(|step| world.run(step));
+    world.finish();
 }
 
 #[test]

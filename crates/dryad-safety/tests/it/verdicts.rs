@@ -9,7 +9,7 @@ use dryad_protocol::operation::{Operation, OperationEffect};
 use dryad_protocol::path::FilePath;
 use dryad_safety::clock::Clock;
 use dryad_safety::snapshot::{ChangeBuilder, Snapshot};
-use dryad_safety::undo::{Mode, Report, Selection, UndoError, Verdict, undo};
+use dryad_safety::undo::{Mode, Report, Selection, UndoError, Verdict, redo, undo};
 use dryad_safety::workspace::{Workspace, WorkspaceError};
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,6 +36,12 @@ impl Desk {
 
     fn at(&self, name: &str) -> PathBuf {
         self.root.join(name)
+    }
+
+    /// Where its log, texts and lock lie.
+    fn state(&self) -> PathBuf {
+        let id = fs::read_to_string(self.at(".dryad/workspace-id")).unwrap();
+        self.root.with_file_name("home").join("workspaces").join(id.trim())
     }
 
     fn user_writes(&self, name: &str, text: &str) {
@@ -156,6 +162,48 @@ fn merged() {
     desk.user_writes("file", "ONE\ntwo\nthree\nfour, by the user\n");
     assert_eq!(verdict(&desk.undo(), "file"), Verdict::Merged);
     desk.assert_files(&[("file", "one\ntwo\nthree\nfour, by the user\n")]);
+}
+
+#[test]
+fn an_edit_in_one_of_thousands_of_files_is_merged_and_merged_again() {
+    const FILES: usize = 5000;
+    let text = |number: usize, first: &str| format!("{first} {number}\ntwo\nthree\n");
+    let names: Vec<String> = (0..FILES).map(|number| format!("{}/{number}", number % 50)).collect();
+    let desk = Desk::new(&[]);
+    names.iter().enumerate().for_each(|(number, name)| desk.user_writes(name, &text(number, "one")));
+    let mut builder = ChangeBuilder::default();
+    for (number, name) in names.iter().enumerate() {
+        builder.write(&Snapshot::take(&desk.at(name)).unwrap(), text(number, "ONE").into());
+    }
+    let (changes, contents) = builder.finish();
+    desk.workspace.apply(&crate::new_head("Write"), &changes, &contents).unwrap();
+    let packs = fs::read_dir(desk.state().join("texts")).unwrap().count();
+    assert_eq!(packs, 1, "all texts are in one file");
+
+    desk.user_writes("7/7", &(text(7, "ONE") + "four, by the user\n"));
+    let verdicts = desk.undo();
+    assert_eq!(verdict(&verdicts, "7/7"), Verdict::Merged);
+    assert_eq!(verdicts.values().filter(|verdict| **verdict == Verdict::Restored).count(), FILES - 1);
+    assert_eq!(fs::read_to_string(desk.at("7/7")).unwrap(), text(7, "one") + "four, by the user\n");
+
+    desk.user_writes("8/8", &(text(8, "one") + "four, by the user\n"));
+    desk.user_writes("7/7", &(text(7, "one") + "four, by the user\nfive\n"));
+    let report = redo(&desk.workspace, 1, Mode::Apply, &Clock::System).unwrap().remove(0);
+    let merged: Vec<_> = report.paths.iter().filter(|told| told.verdict == Verdict::Merged).collect();
+    assert!(report.is_complete() && merged.len() == 2, "{merged:?}");
+    assert_eq!(fs::read_to_string(desk.at("8/8")).unwrap(), text(8, "ONE") + "four, by the user\n");
+    assert_eq!(fs::read_to_string(desk.at("7/7")).unwrap(), text(7, "ONE") + "four, by the user\nfive\n");
+}
+
+#[test]
+fn a_change_that_came_to_nothing_keeps_no_texts() {
+    let desk = Desk::new(&[("file", "seen\n")]);
+    let mut builder = ChangeBuilder::default();
+    builder.write(&Snapshot::take(&desk.at("file")).unwrap(), "planned\n".into());
+    let (changes, contents) = builder.finish();
+    desk.user_writes("file", "changed since\n");
+    desk.workspace.apply(&crate::new_head("Write"), &changes, &contents).unwrap_err();
+    assert_eq!(fs::read_dir(desk.state().join("texts")).unwrap().count(), 0);
 }
 
 #[test]

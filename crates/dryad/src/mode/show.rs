@@ -40,10 +40,10 @@ pub(super) fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     let (operation, state) = find(log, &arguments.operation).map_err(|error| from_log(&error))?;
     let shown = Shown {
         ids: ids(log, &operation, &state),
+        contents: memory.contents(operation.head.id.clone())?,
         operation,
         state,
         memory: &memory,
-        contents: memory.contents()?,
         style: Style::of(&io::stdout()),
     };
     match (arguments.json, arguments.stat) {

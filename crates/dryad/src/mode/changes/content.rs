@@ -3,6 +3,7 @@
 use dryad_effects::fingerprint::blob_id;
 use dryad_effects::texts::Texts;
 use dryad_effects::vault::Vault;
+use dryad_protocol::id::OperationId;
 use dryad_protocol::image::{FileImage, Image};
 use dryad_protocol::path::FilePath;
 
@@ -40,6 +41,8 @@ pub(in crate::mode) struct Contents<'a> {
     pub(in crate::mode) vault: &'a Vault,
     /// What was written over texts.
     pub(in crate::mode) texts: Texts,
+    /// The operation whose contents are looked for.
+    pub(in crate::mode) operation: OperationId,
 }
 
 impl Contents<'_> {
@@ -52,10 +55,14 @@ impl Contents<'_> {
         }
     }
 
+    fn rebuilt(&self, file: &FileImage) -> Option<Vec<u8>> {
+        self.texts.read(file.blob, &self.operation, &|blob| self.vault.read(blob).ok())
+    }
+
     fn file(&self, path: &FilePath, file: &FileImage) -> Content {
         let bytes = match self.vault.read(file.blob) {
             Ok(bytes) => bytes,
-            Err(error) => match from_tree(path, file).or_else(|| self.texts.read(file.blob, self.vault)) {
+            Err(error) => match from_tree(path, file).or_else(|| self.rebuilt(file)) {
                 Some(bytes) => bytes,
                 None => return Content::Lost { size: file.size, why: error.to_string() },
             },

@@ -9,6 +9,7 @@ use crate::output;
 use crate::report::Failure;
 use dryad_effects::identity::{self, Identity};
 use dryad_effects::texts::Texts;
+use dryad_protocol::id::OperationId;
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::Timestamp;
 use dryad_safety::workspace::Workspace;
@@ -59,14 +60,15 @@ impl Memory {
         })
     }
 
-    /// Where the contents of its operations come from.
+    /// Where the contents of one of its operations come from.
     ///
     /// # Errors
     ///
     /// When nothing was ever recorded, or the vault cannot be used.
-    pub(in crate::mode) fn contents(&self) -> Result<Contents<'_>, Failure> {
+    pub(in crate::mode) fn contents(&self, operation: OperationId) -> Result<Contents<'_>, Failure> {
         let vault = self.workspace()?.vault().map_err(|error| from_workspace(&error))?;
-        Ok(Contents { vault, texts: Texts::new(self.state().unwrap_or_default().join("texts")) })
+        let texts = Texts::new(self.state().unwrap_or_default().join("texts"));
+        Ok(Contents { vault, texts, operation })
     }
 
     /// Where the workspace's log and lock lie.

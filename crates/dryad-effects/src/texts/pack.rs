@@ -1,0 +1,126 @@
+//! The texts of one operation, as bytes.
+//!
+//! ```text
+//! difference…    before (32)  after (32)  prefix (4)  suffix (4)  length (4)  length (4)  middle of before  middle of after
+//! ```
+//!
+//! Both texts begin with the same `prefix` bytes and end with the same `suffix` bytes. Numbers are little-endian.
+
+use crate::contents::Contents;
+use dryad_protocol::change_set::{Change, ChangeSet};
+use dryad_protocol::image::BlobId;
+use std::io::{Read, Seek, SeekFrom};
+
+/// Larger texts are not kept.
+const LARGEST: usize = 256 * 1024;
+
+const HEADER: usize = 32 + 32 + 4 * 4;
+
+/// What an operation wrote over texts.
+#[derive(Clone, Debug, Default)]
+pub struct Pack {
+    bytes: Vec<u8>,
+}
+
+/// One difference in a pack.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Difference {
+    pub(super) before: BlobId,
+    pub(super) after: BlobId,
+    prefix: u32,
+    suffix: u32,
+    before_length: u32,
+    after_length: u32,
+    /// Where the middles begin in the pack.
+    offset: u64,
+}
+
+impl Pack {
+    /// The texts of a change whose both sides are at hand. Binary and large contents are passed over.
+    pub fn of(changes: &ChangeSet, contents: &Contents) -> Self {
+        let mut pack = Self::default();
+        for change in changes.iter() {
+            pack.add(change, contents);
+        }
+        pack
+    }
+
+    /// Whether there is nothing to keep.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Adds the texts of one path; nothing when it is not one over another.
+    fn add(&mut self, change: &Change, contents: &Contents) -> Option<()> {
+        let (former, latter) = (change.before.blob()?, change.after.blob()?);
+        let (before, after) = (contents.get(former)?, contents.get(latter)?);
+        let is_text = |bytes: &[u8]| bytes.len() <= LARGEST && memchr::memchr(0, bytes).is_none();
+        if former == latter || !is_text(before) || !is_text(after) {
+            return None;
+        }
+        let prefix = before.iter().zip(after.iter()).take_while(|(a, b)| a == b).count();
+        let longest = before.len().min(after.len()) - prefix;
+        let suffix = before.iter().rev().zip(after.iter().rev()).take(longest).take_while(|(a, b)| a == b).count();
+        let middles = [before.get(prefix..before.len() - suffix)?, after.get(prefix..after.len() - suffix)?];
+        self.bytes.extend_from_slice(former.as_hash());
+        self.bytes.extend_from_slice(latter.as_hash());
+        for number in [prefix, suffix, middles[0].len(), middles[1].len()] {
+            self.bytes.extend_from_slice(&u32::try_from(number).ok()?.to_le_bytes());
+        }
+        middles.iter().for_each(|middle| self.bytes.extend_from_slice(middle));
+        Some(())
+    }
+}
+
+impl Difference {
+    /// The name of the text on the other side.
+    pub(super) fn other(&self, id: BlobId) -> BlobId {
+        if id == self.after { self.before } else { self.after }
+    }
+
+    /// The text `id`, made of the one on the other side and what `pack` holds.
+    pub(super) fn rebuild(&self, id: BlobId, other: &[u8], pack: &mut (impl Read + Seek)) -> Option<Vec<u8>> {
+        let (skipped, length) =
+            if id == self.after { (self.before_length, self.after_length) } else { (0, self.before_length) };
+        pack.seek(SeekFrom::Start(self.offset + u64::from(skipped))).ok()?;
+        let mut text = other.get(..self.prefix as usize)?.to_vec();
+        let wanted = text.len() + length as usize;
+        pack.take(length.into()).read_to_end(&mut text).ok().filter(|_| text.len() == wanted)?;
+        text.extend_from_slice(other.get(other.len().checked_sub(self.suffix as usize)?..)?);
+        Some(text)
+    }
+}
+
+/// The differences in a pack, up to where it ends or stops making sense. Middles are passed over.
+pub(super) fn differences(pack: &mut (impl Read + Seek)) -> impl Iterator<Item = Difference> {
+    let mut offset = 0;
+    std::iter::from_fn(move || {
+        let mut header = [0; HEADER];
+        pack.read_exact(&mut header).ok()?;
+        let difference = parse(&header, offset + HEADER as u64)?;
+        let middles = i64::from(difference.before_length) + i64::from(difference.after_length);
+        pack.seek_relative(middles).ok()?;
+        offset = difference.offset + u64::try_from(middles).ok()?;
+        Some(difference)
+    })
+}
+
+fn parse(header: &[u8; HEADER], offset: u64) -> Option<Difference> {
+    let (before, rest) = header.split_first_chunk::<32>()?;
+    let (after, rest) = rest.split_first_chunk::<32>()?;
+    let (numbers, _) = rest.as_chunks::<4>();
+    let [prefix, suffix, before_length, after_length] = numbers else { return None };
+    Some(Difference {
+        before: BlobId::from_hash(*before),
+        after: BlobId::from_hash(*after),
+        prefix: u32::from_le_bytes(*prefix),
+        suffix: u32::from_le_bytes(*suffix),
+        before_length: u32::from_le_bytes(*before_length),
+        after_length: u32::from_le_bytes(*after_length),
+        offset,
+    })
+}

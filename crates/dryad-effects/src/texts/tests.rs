@@ -1,0 +1,104 @@
+use super::*;
+use crate::contents::Contents;
+use dryad_protocol::change_set::{Change, ChangeSet};
+use dryad_protocol::image::{FileImage, Image};
+use dryad_protocol::path::FilePath;
+
+fn pack(pairs: &[(&str, &str)]) -> Pack {
+    let mut contents = Contents::default();
+    let mut image = |text: &str| {
+        let blob = contents.insert(text.as_bytes());
+        Image::File(FileImage { blob, size: text.len() as u64, mode: 0o644, modified: None })
+    };
+    let changes = pairs.iter().enumerate().map(|(number, (before, after))| Change {
+        path: FilePath::new(format!("/{number}")),
+        before: image(before),
+        after: image(after),
+    });
+    let changes = ChangeSet::new(changes.collect::<Vec<_>>());
+    Pack::of(&changes, &contents)
+}
+
+fn id(text: &str) -> BlobId {
+    blob_id(text.as_bytes())
+}
+
+/// Keeps this text as a whole, and nothing else.
+fn only(text: &str) -> impl Fn(BlobId) -> Option<Vec<u8>> {
+    let text = text.as_bytes().to_vec();
+    move |wanted| (blob_id(&text) == wanted).then(|| text.clone())
+}
+
+const CASES: [(&str, &str); 6] =
+    [("one two three", "one 2 three"), ("", "new"), ("old", ""), ("aaaa", "aa"), ("aa", "aaa"), ("x", "y")];
+
+#[test]
+fn either_text_is_rebuilt_from_the_other() {
+    let root = tempfile::tempdir().unwrap();
+    let texts = Texts::new(root.path().join("texts"));
+    texts.keep(&"one".into(), &pack(&CASES)).unwrap();
+    for (before, after) in CASES {
+        let found = texts.read(id(after), &"one".into(), &only(before));
+        assert_eq!(found.as_deref(), Some(after.as_bytes()), "{before} to {after}");
+        let found = texts.read(id(before), &"one".into(), &only(after));
+        assert_eq!(found.as_deref(), Some(before.as_bytes()), "{after} back to {before}");
+    }
+}
+
+#[test]
+fn a_text_is_found_in_any_pack_also_in_a_foreseen_one() {
+    let root = tempfile::tempdir().unwrap();
+    let mut texts = Texts::new(root.path().join("texts"));
+    assert_eq!(texts.read(id("b"), &"none".into(), &only("a")), None);
+    let mut texts_later = Texts::new(root.path().join("texts"));
+    texts.keep(&"one".into(), &pack(&[("a", "b")])).unwrap();
+    texts.keep(&"two".into(), &pack(&[("c", "b")])).unwrap();
+    for known in ["a", "c"] {
+        assert_eq!(texts_later.read(id("b"), &"none".into(), &only(known)).as_deref(), Some(b"b".as_slice()));
+    }
+    texts.foresee(Rc::new(pack(&[("e", "f")])));
+    texts_later = Texts { foreseen: texts.foreseen, ..Texts::new(root.path().join("texts")) };
+    assert_eq!(texts_later.read(id("f"), &"one".into(), &only("e")).as_deref(), Some(b"f".as_slice()));
+}
+
+#[test]
+fn it_costs_no_more_than_the_change_and_its_names() {
+    let before = "a line of text\n".repeat(5000);
+    let after = before.replacen("line", "word", 1);
+    assert_eq!(pack(&[(&before, &after)]).bytes().len(), 80 + 4 + 4);
+    assert!(pack(&[("same", "same"), ("binary\0", "text"), ("text", "binary\0")]).is_empty());
+}
+
+#[test]
+fn packs_of_operations_that_nothing_keeps_are_collected() {
+    let root = tempfile::tempdir().unwrap();
+    let texts = Texts::new(root.path().join("texts"));
+    assert_eq!(texts.collect(&|_| false).unwrap(), 0);
+    texts.keep(&"kept".into(), &pack(&CASES)).unwrap();
+    texts.keep(&"old".into(), &pack(&CASES)).unwrap();
+    assert_eq!(texts.collect(&|name| name == "kept").unwrap(), 1);
+    assert!(root.path().join("texts/kept").exists());
+}
+
+#[test]
+fn without_the_other_text_or_with_a_damaged_pack_there_is_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let whole = pack(&[("before", "after"), ("third", "fourth")]);
+    for length in 0..=whole.bytes().len() {
+        let directory = root.path().join(length.to_string());
+        fs::create_dir(&directory).unwrap();
+        fs::write(directory.join("one"), whole.bytes().get(..length).unwrap()).unwrap();
+        let texts = Texts::new(&directory);
+        let found = texts.read(id("fourth"), &"one".into(), &only("third"));
+        assert_eq!(found.is_some(), length == whole.bytes().len(), "{length}");
+    }
+    let directory = root.path().join("garbled");
+    fs::create_dir(&directory).unwrap();
+    let mut bytes = whole.bytes().to_vec();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(directory.join("one"), bytes).unwrap();
+    let texts = Texts::new(&directory);
+    assert_eq!(texts.read(id("fourth"), &"one".into(), &only("third")), None);
+    assert!(texts.read(id("after"), &"one".into(), &only("before")).is_some(), "the others are as they were");
+    assert_eq!(texts.read(id("after"), &"one".into(), &only("something else")), None);
+}

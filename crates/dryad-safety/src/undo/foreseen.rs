@@ -1,0 +1,113 @@
+//! What a dry run of several undos would have left by now: nothing of it is on the disk.
+//!
+//! The next step of the dry run is planned against it exactly as it would be planned against the disk. So it
+//! also knows what would have come into the vault and gone from it, and which texts would have been kept.
+
+use super::plan::UndoPlan;
+use dryad_effects::contents::Contents;
+use dryad_effects::fingerprint::blob_id;
+use dryad_effects::texts::{Pack, Texts};
+use dryad_effects::vault::Vault;
+use dryad_protocol::change_set::Change;
+use dryad_protocol::image::{BlobId, Image};
+use dryad_protocol::path::FilePath;
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::rc::Rc;
+
+/// What would be there by now. Empty when things are done and not only told.
+#[derive(Debug, Default)]
+pub(super) struct Foreseen {
+    images: HashMap<FilePath, Image>,
+    contents: Vec<Contents>,
+    packs: Vec<Rc<Pack>>,
+    moves: HashMap<BlobId, Moves>,
+}
+
+/// How often a content would have come into the vault, and gone from it.
+#[derive(Debug, Default)]
+struct Moves {
+    came: usize,
+    went: usize,
+    /// A file that has it, as long as nothing is done.
+    lies_at: Option<FilePath>,
+}
+
+impl Foreseen {
+    /// What would stand at a path, if it would have been touched.
+    pub(super) fn get(&self, path: &FilePath) -> Option<&Image> {
+        self.images.get(path)
+    }
+
+    /// Whether something would stand at a path.
+    pub(super) fn is_taken(&self, path: &Path) -> bool {
+        match self.get(&FilePath::new(path)) {
+            Some(image) => !matches!(image, Image::Absent),
+            None => path.symlink_metadata().is_ok(),
+        }
+    }
+
+    /// The paths directly below a directory where something would have come.
+    pub(super) fn comers<'f>(&'f self, directory: &'f Path) -> impl Iterator<Item = &'f Path> {
+        let stands = self.images.iter().filter(|(_, image)| !matches!(image, Image::Absent));
+        stands.map(|(path, _)| path.as_path()).filter(move |path| path.parent() == Some(directory))
+    }
+
+    /// Takes a plan for done.
+    pub(super) fn add(&mut self, plan: UndoPlan) {
+        self.packs.push(Rc::new(Pack::of(&plan.changes, &plan.contents)));
+        for change in plan.changes.iter().filter(|change| moves_content(change)) {
+            let (goes, comes) = (change.before.blob(), change.after.blob());
+            if let Some(blob) = comes.filter(|blob| plan.contents.get(*blob).is_none()) {
+                self.moves.entry(blob).or_default().went += 1;
+            }
+            if let Some(blob) = goes {
+                let is_untouched = !self.images.contains_key(&change.path);
+                let moves = self.moves.entry(blob).or_default();
+                moves.came += 1;
+                moves.lies_at = moves.lies_at.take().or_else(|| is_untouched.then(|| change.path.clone()));
+            }
+        }
+        for change in plan.changes.iter() {
+            self.images.insert(change.path.clone(), change.after.clone());
+        }
+        self.contents.push(plan.contents);
+    }
+
+    /// Has texts looked up in what would have been kept, too.
+    pub(super) fn add_to(&self, texts: &mut Texts) {
+        self.packs.iter().for_each(|pack| texts.foresee(Rc::clone(pack)));
+    }
+
+    /// Whether the vault would have this content.
+    pub(super) fn is_kept(&self, blob: BlobId, vault: &Vault) -> bool {
+        match self.moves.get(&blob) {
+            None => vault.contains(blob).unwrap_or(false),
+            Some(moves) => vault.references(blob).unwrap_or(0) + moves.came > moves.went,
+        }
+    }
+
+    /// The content, if the vault would have it.
+    pub(super) fn read(&self, blob: BlobId, vault: &Vault) -> Option<Vec<u8>> {
+        self.is_kept(blob, vault).then(|| self.find(blob, vault)).flatten()
+    }
+
+    /// The content, wherever it would be.
+    pub(super) fn find(&self, blob: BlobId, vault: &Vault) -> Option<Vec<u8>> {
+        let in_memory = || self.contents.iter().find_map(|contents| contents.get(blob).map(|bytes| bytes.to_vec()));
+        let on_disk = || {
+            let path = self.moves.get(&blob)?.lies_at.as_ref()?;
+            fs::read(path.as_path()).ok().filter(|bytes| blob_id(bytes) == blob)
+        };
+        vault.read(blob).ok().or_else(in_memory).or_else(on_disk)
+    }
+}
+
+/// Whether something is put in the place of what stands there, and not only its bits are set.
+fn moves_content(change: &Change) -> bool {
+    match (&change.before, &change.after) {
+        (Image::File(before), Image::File(after)) => before.blob != after.blob,
+        (_, _) => true,
+    }
+}
