@@ -13,7 +13,7 @@ use dryad_provider::request::{ToolChoice, ToolDefinition};
 use dryad_safety::clock::Clock;
 use dryad_safety::pipeline::Pipeline;
 use dryad_session::context;
-use dryad_session::tree::Tree;
+use dryad_session::session::Session;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -42,7 +42,7 @@ pub struct Agent {
     pub(crate) parts: Parts,
     pub(crate) tools: Vec<ToolDefinition>,
     pub(crate) tool_choice: ToolChoice,
-    pub(crate) tree: Tree,
+    session: Session,
     queues: Arc<Queues>,
 }
 
@@ -58,8 +58,14 @@ pub enum RunEnd {
 }
 
 impl Agent {
-    /// An agent with an empty conversation, which is offered every registered tool.
+    /// An agent with an empty conversation in memory, which is offered every registered tool.
     pub fn new(parts: Parts) -> Self {
+        let session = Session::in_memory(std::path::Path::new("/"), parts.clock.now());
+        Self::with_session(parts, session)
+    }
+
+    /// An agent that carries a session on.
+    pub fn with_session(parts: Parts, session: Session) -> Self {
         let definition = |tool: &Arc<dyn dryad_safety::tool::Tool>| {
             let spec = tool.spec();
             ToolDefinition {
@@ -69,7 +75,7 @@ impl Agent {
             }
         };
         let tools = parts.pipeline.registry.all().iter().map(definition).collect();
-        Self { parts, tools, tool_choice: ToolChoice::Auto, tree: Tree::default(), queues: Arc::default() }
+        Self { parts, tools, tool_choice: ToolChoice::Auto, session, queues: Arc::default() }
     }
 
     /// The queues, to be filled from elsewhere while a run goes on.
@@ -77,9 +83,19 @@ impl Agent {
         self.queues.clone()
     }
 
+    /// The session that holds the conversation.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The session, to name it, to move through it, or to store it for good.
+    pub fn session_mut(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
     /// The conversation as the next request would carry it.
     pub fn messages(&self) -> Vec<Arc<Message>> {
-        context::messages(&self.tree)
+        context::messages(&self.session)
     }
 
     /// Which tool the model must, may or must not name, from the next request on.
@@ -96,6 +112,6 @@ impl Agent {
     }
 
     pub(crate) fn remember(&mut self, message: &Arc<Message>) -> EntryId {
-        self.tree.append(EntryBody::Message { message: message.clone() }, self.parts.clock.now())
+        self.session.append(EntryBody::Message { message: message.clone() }, self.parts.clock.now())
     }
 }

@@ -22,4 +22,5 @@ pub mod operation;
 pub mod path;
 pub mod thinking;
 pub mod time;
+pub mod todo;
 pub mod usage;

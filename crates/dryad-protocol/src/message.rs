@@ -1,10 +1,11 @@
 //! What was said: the messages of a conversation by role.
 
-use crate::content::{AssistantBlock, ToolCall, UserBlock};
+use crate::content::{AssistantBlock, ImageBlock, ToolCall, UserBlock};
 use crate::id::CallId;
 use crate::model::Api;
 use crate::time::Timestamp;
 use crate::usage::Usage;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -22,6 +23,14 @@ pub enum Message {
     ToolResult(ToolResultMessage),
     /// Put in by an extension or a mode; the model sees it as said by the user.
     Custom(CustomMessage),
+    /// A command the user ran beside the conversation.
+    BashExecution(BashExecutionMessage),
+    /// What was said on a branch that was left.
+    BranchSummary(BranchSummaryMessage),
+    /// What was said before the context was compacted.
+    CompactionSummary(CompactionSummaryMessage),
+    /// Files the user named in a prompt.
+    FileMention(FileMentionMessage),
 }
 
 /// What a user, or the program in the user's place, says.
@@ -35,6 +44,7 @@ pub struct UserMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
     /// When.
+    #[serde(default)]
     pub timestamp: Timestamp,
 }
 
@@ -54,17 +64,20 @@ pub enum Attribution {
 pub struct AssistantMessage {
     /// Text, thinking and tool calls, in the order they came.
     pub content: Vec<AssistantBlock>,
-    /// How the model was spoken to.
+    /// How the model was spoken to. Dialects of other programs are read as the most common one.
+    #[serde(default = "common_api", deserialize_with = "known_api")]
     pub api: Api,
     /// Who served it.
     pub provider: String,
     /// Its id.
     pub model: String,
     /// What the request consumed; zero until the provider reports.
+    #[serde(default)]
     pub usage: Usage,
     /// Why it stopped; `stop` while it streams.
     pub stop_reason: StopReason,
     /// When the request began.
+    #[serde(default)]
     pub timestamp: Timestamp,
     /// The provider's id of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,8 +123,10 @@ pub struct ToolResultMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     /// Whether the call failed.
+    #[serde(default)]
     pub is_error: bool,
     /// When.
+    #[serde(default)]
     pub timestamp: Timestamp,
 }
 
@@ -130,7 +145,88 @@ pub struct CustomMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     /// When.
+    #[serde(default)]
     pub timestamp: Timestamp,
+}
+
+/// A command the user ran beside the conversation.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BashExecutionMessage {
+    /// What was run.
+    pub command: String,
+    /// What it printed, shortened when `truncated`.
+    pub output: String,
+    /// Its exit code; absent when it did not exit by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Whether the user stopped it.
+    #[serde(default)]
+    pub cancelled: bool,
+    /// Whether `output` is not all of it.
+    #[serde(default)]
+    pub truncated: bool,
+    /// Where all of it is.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "fullOutput")]
+    pub full_output_path: Option<String>,
+    /// Whether the model does not get to see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclude_from_context: Option<bool>,
+    /// When.
+    #[serde(default)]
+    pub timestamp: Timestamp,
+}
+
+/// What was said on a branch that was left.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BranchSummaryMessage {
+    /// The summary.
+    pub summary: String,
+    /// The entry the conversation goes on from, or `root`.
+    pub from_id: String,
+    /// When.
+    #[serde(default)]
+    pub timestamp: Timestamp,
+}
+
+/// What was said before the context was compacted.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionSummaryMessage {
+    /// The summary.
+    pub summary: String,
+    /// How many tokens the context had before.
+    #[serde(default)]
+    pub tokens_before: u64,
+    /// When.
+    #[serde(default)]
+    pub timestamp: Timestamp,
+}
+
+/// Files the user named in a prompt.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileMentionMessage {
+    /// The files, in the order they were named.
+    pub files: Vec<MentionedFile>,
+    /// When.
+    #[serde(default)]
+    pub timestamp: Timestamp,
+}
+
+/// One file the user named.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MentionedFile {
+    /// Its path as it was named.
+    pub path: String,
+    /// Its text.
+    #[serde(default)]
+    pub content: String,
+    /// The picture it is, when it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageBlock>,
 }
 
 /// A message as a model request carries it: only three roles are left.
@@ -146,12 +242,18 @@ pub enum ModelView<'a> {
 
 impl Message {
     /// The message as a model request carries it.
+    ///
+    /// Commands of the user, summaries and mentions of files carry nothing by themselves:
+    /// `dryad_session::context` puts them into words before a request is made.
     pub fn model_view(&self) -> ModelView<'_> {
         match self {
             Self::User(message) | Self::Developer(message) => ModelView::User(&message.content),
             Self::Custom(message) => ModelView::User(&message.content),
             Self::Assistant(message) => ModelView::Assistant(message),
             Self::ToolResult(message) => ModelView::ToolResult(message),
+            Self::BashExecution(_) | Self::BranchSummary(_) | Self::CompactionSummary(_) | Self::FileMention(_) => {
+                ModelView::User(&[])
+            }
         }
     }
 
@@ -160,6 +262,7 @@ impl Message {
         match self {
             Self::Assistant(message) => Some(message),
             Self::User(_) | Self::Developer(_) | Self::ToolResult(_) | Self::Custom(_) => None,
+            Self::BashExecution(_) | Self::BranchSummary(_) | Self::CompactionSummary(_) | Self::FileMention(_) => None,
         }
     }
 }
@@ -192,7 +295,25 @@ impl AssistantMessage {
     }
 }
 
-fn text_or_blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<UserBlock>, D::Error> {
+fn common_api() -> Api {
+    Api::OpenAiCompletions
+}
+
+/// Reads the name of an api; sessions of other programs may name one that is not spoken here.
+fn known_api<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Api, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Known(Api),
+        Unknown(IgnoredAny),
+    }
+    Ok(match Form::deserialize(deserializer)? {
+        Form::Known(api) => api,
+        Form::Unknown(_) => common_api(),
+    })
+}
+
+pub(crate) fn text_or_blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<UserBlock>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Form {

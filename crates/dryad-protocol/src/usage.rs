@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Tokens of one request, and their price.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Usage {
     /// Prompt tokens that came from no cache.
     pub input: u64,
@@ -22,7 +22,7 @@ pub struct Usage {
 
 /// Dollars by kind of token.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Cost {
     /// For `Usage::input`.
     pub input: f64,

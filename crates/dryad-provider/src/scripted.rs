@@ -118,5 +118,7 @@ fn last_result(messages: &[Arc<Message>]) -> Option<&ToolResultMessage> {
     messages.iter().rev().find_map(|message| match message.as_ref() {
         Message::ToolResult(result) => Some(result),
         Message::User(_) | Message::Developer(_) | Message::Assistant(_) | Message::Custom(_) => None,
+        Message::BashExecution(_) | Message::BranchSummary(_) => None,
+        Message::CompactionSummary(_) | Message::FileMention(_) => None,
     })
 }

@@ -1,126 +1,152 @@
 //! What a model gets to see of a branch.
 //!
-//! The invariant: every tool call has exactly one result, right after the message that made it, and
-//! no result lacks its call. Providers refuse anything else, so a branch that was cut short by a crash
-//! or a cancellation is mended here.
+//! ```text
+//! branch ─► what the last compaction left of it ─► messages, results pruned ─► mended ─► words for the model
+//! ```
+//!
+//! Entries that the model does not get to see are not read: opening a long session that was compacted
+//! costs what is left of it.
 
-use crate::tree::Tree;
+mod mend;
+mod words;
+
+use crate::kind::Kind;
+use crate::problem::Problem;
+use crate::session::Session;
+use crate::state::State;
+use crate::tree::Node;
 use dryad_protocol::content::UserBlock;
-use dryad_protocol::entry::EntryBody;
-use dryad_protocol::message::{AssistantMessage, Message, ToolResultMessage};
-use std::collections::HashMap;
+use dryad_protocol::entry::{Compaction, Entry, EntryBody};
+use dryad_protocol::id::EntryId;
+use dryad_protocol::message::{
+    BranchSummaryMessage, CompactionSummaryMessage, CustomMessage, Message, ToolResultMessage,
+};
+use dryad_protocol::time::Timestamp;
+use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What stands in the place of a result that never came.
-const NO_RESULT: &str = "Aborted: no result was recorded for this call";
+pub use mend::mend;
+pub use words::for_model;
 
-/// The messages of the current branch, mended.
-pub fn messages(tree: &Tree) -> Vec<Arc<Message>> {
-    let said = tree.branch().into_iter().filter_map(|entry| match &entry.body {
-        EntryBody::Message { message } => Some(message.clone()),
-        EntryBody::ModelChange { .. } | EntryBody::ThinkingLevelChange { .. } => None,
-    });
-    mend(said.collect())
+/// What stands in the place of a tool result that was pruned.
+pub const PRUNED: &str = "[The output of this call was removed to save space; run it again if it is needed]";
+
+/// A branch as a conversation that can go on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Context {
+    /// What was said, mended, with summaries and commands of the user as messages of their own.
+    pub messages: Vec<Arc<Message>>,
+    /// What holds at the end of the branch.
+    pub state: State,
+    /// What could not be used.
+    pub problems: Vec<Problem>,
 }
 
-/// Puts each call's result behind its message, makes up the missing ones and drops the homeless ones.
-///
-/// A result belongs to the nearest message before it that made the call: some servers number their
-/// calls anew in every answer.
-pub fn mend(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
-    let mut mended = Vec::with_capacity(messages.len());
-    for (position, message) in messages.iter().enumerate() {
-        match message.as_ref() {
-            Message::ToolResult(_) => {}
-            Message::Assistant(answer) => {
-                mended.push(message.clone());
-                let mut results = results_of(messages.get(position + 1..).unwrap_or_default());
-                mended.extend(answer.tool_calls().map(|call| {
-                    results.remove(call.id.as_str()).unwrap_or_else(|| missing(answer, &call.id, &call.name))
-                }));
+/// A part of a branch that the model gets to see.
+pub(crate) struct Visible<'a> {
+    /// The compaction, whose summary comes first.
+    pub(crate) compaction: Option<(&'a Node, Compaction, Timestamp)>,
+    /// The entries after it, in order.
+    pub(crate) nodes: Vec<&'a Node>,
+}
+
+/// The current branch as a conversation that can go on.
+pub fn build(session: &Session) -> Context {
+    let mut problems = Vec::new();
+    let messages = mend(said(session, &mut problems).into_iter().map(|(_, message)| message).collect());
+    let state = State::of(session, &mut problems);
+    Context { messages, state, problems }
+}
+
+/// The messages of the current branch as a request carries them.
+pub fn messages(session: &Session) -> Vec<Arc<Message>> {
+    let said = said(session, &mut Vec::new());
+    for_model(mend(said.into_iter().map(|(_, message)| message).collect()))
+}
+
+/// What was said on the part of the branch that the model gets to see, with the entries that said it.
+pub(crate) fn said(session: &Session, problems: &mut Vec<Problem>) -> Vec<(EntryId, Arc<Message>)> {
+    let visible = visible(session, &session.tree().branch(), problems);
+    let pruned = pruned(session, &visible, problems);
+    let mut said = Vec::with_capacity(visible.nodes.len() + 1);
+    if let Some((node, compaction, timestamp)) = visible.compaction {
+        let Compaction { summary, tokens_before, .. } = compaction;
+        let message = CompactionSummaryMessage { summary, tokens_before, timestamp };
+        said.push((node.id.clone(), Arc::new(Message::CompactionSummary(message))));
+    }
+    for node in visible.nodes.into_iter().filter(|node| node.kind.is_said()) {
+        match session.hold(node, problems) {
+            Ok(entry) => said.extend(message_of(&entry, &pruned).map(|message| (node.id.clone(), message))),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    said
+}
+
+/// The part of a branch that the model gets to see.
+pub(crate) fn visible<'a>(session: &Session, branch: &[&'a Node], problems: &mut Vec<Problem>) -> Visible<'a> {
+    let whole = || Visible { compaction: None, nodes: branch.to_vec() };
+    let Some(at) = branch.iter().rposition(|node| node.kind == Kind::Compaction) else { return whole() };
+    let (before, after) = branch.split_at(at);
+    let Some((&node, after)) = after.split_first() else { return whole() };
+    let entry = match session.hold(node, problems) {
+        Ok(entry) => entry,
+        Err(problem) => {
+            problems.push(problem);
+            return whole();
+        }
+    };
+    let EntryBody::Compaction(compaction) = &entry.body else { return whole() };
+    let first = compaction.first_kept_entry_id.as_ref();
+    let kept = before.iter().position(|node| Some(&node.id) == first);
+    if kept.is_none() {
+        problems.push(Problem::CompactionPointsNowhere { entry: node.id.clone() });
+    }
+    let kept = kept.and_then(|kept| before.get(kept..)).unwrap_or_default();
+    Visible {
+        compaction: Some((node, compaction.clone(), entry.timestamp)),
+        nodes: kept.iter().chain(after).copied().collect(),
+    }
+}
+
+/// The entries whose results are not told any more.
+fn pruned(session: &Session, visible: &Visible<'_>, problems: &mut Vec<Problem>) -> HashSet<EntryId> {
+    let mut pruned = HashSet::new();
+    for node in visible.nodes.iter().filter(|node| node.kind == Kind::Pruning) {
+        match session.hold(node, problems).as_deref() {
+            Ok(Entry { body: EntryBody::Pruning { entry_ids }, .. }) => pruned.extend(entry_ids.iter().cloned()),
+            Ok(_) => {}
+            Err(problem) => problems.push(problem.clone()),
+        }
+    }
+    pruned
+}
+
+/// What an entry says, if anything.
+fn message_of(entry: &Entry, pruned: &HashSet<EntryId>) -> Option<Arc<Message>> {
+    match &entry.body {
+        EntryBody::Message { message } => Some(match message.as_ref() {
+            Message::ToolResult(result) if pruned.contains(&entry.id) => {
+                let content = vec![UserBlock::text(PRUNED)];
+                Arc::new(Message::ToolResult(ToolResultMessage { content, ..result.clone() }))
             }
-            Message::User(_) | Message::Developer(_) | Message::Custom(_) => mended.push(message.clone()),
+            _ => message.clone(),
+        }),
+        EntryBody::CustomMessage(custom) => Some(Arc::new(Message::Custom(CustomMessage {
+            custom_type: custom.custom_type.clone(),
+            content: custom.content.clone(),
+            display: custom.display,
+            details: custom.details.clone(),
+            timestamp: entry.timestamp,
+        }))),
+        EntryBody::BranchSummary(branch) if !branch.summary.is_empty() => {
+            let (summary, from_id) = (branch.summary.clone(), branch.from_id.clone());
+            let message = BranchSummaryMessage { summary, from_id, timestamp: entry.timestamp };
+            Some(Arc::new(Message::BranchSummary(message)))
         }
+        _ => None,
     }
-    mended
-}
-
-/// The results up to the next answer, by call.
-fn results_of(later: &[Arc<Message>]) -> HashMap<&str, Arc<Message>> {
-    let mut results = HashMap::new();
-    for message in later.iter().take_while(|message| message.as_assistant().is_none()) {
-        if let Message::ToolResult(result) = message.as_ref() {
-            results.entry(result.tool_call_id.as_str()).or_insert_with(|| message.clone());
-        }
-    }
-    results
-}
-
-fn missing(answer: &AssistantMessage, id: &str, name: &str) -> Arc<Message> {
-    Arc::new(Message::ToolResult(ToolResultMessage {
-        tool_call_id: id.into(),
-        tool_name: name.to_owned(),
-        content: vec![UserBlock::text(NO_RESULT)],
-        details: None,
-        is_error: true,
-        timestamp: answer.timestamp,
-    }))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::{Value, json};
-
-    fn message(value: Value) -> Arc<Message> {
-        Arc::new(serde_json::from_value(value).unwrap())
-    }
-
-    fn user(text: &str) -> Arc<Message> {
-        message(json!({"role": "user", "content": text, "timestamp": 0}))
-    }
-
-    fn calls(ids: &[&str]) -> Arc<Message> {
-        let content: Vec<_> =
-            ids.iter().map(|id| json!({"type": "toolCall", "id": id, "name": "read", "arguments": {}})).collect();
-        let cost = json!({"input": 0.0, "output": 0.0, "cacheRead": 0.0, "cacheWrite": 0.0, "total": 0.0});
-        message(json!({
-            "role": "assistant", "content": content, "api": "scripted", "provider": "p", "model": "m",
-            "usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": cost},
-            "stopReason": "toolUse", "timestamp": 0,
-        }))
-    }
-
-    fn result(id: &str) -> Arc<Message> {
-        message(json!({"role": "toolResult", "toolCallId": id, "toolName": "read", "content": [],
-            "isError": false, "timestamp": 0}))
-    }
-
-    fn shape(messages: &[Arc<Message>]) -> Vec<String> {
-        let name = |message: &Arc<Message>| match message.as_ref() {
-            Message::User(_) | Message::Developer(_) | Message::Custom(_) => "user".to_owned(),
-            Message::Assistant(_) => "assistant".to_owned(),
-            Message::ToolResult(result) => format!("{}{}", result.tool_call_id, if result.is_error { "!" } else { "" }),
-        };
-        messages.iter().map(name).collect()
-    }
-
-    #[test]
-    fn missing_results_are_made_up_and_homeless_ones_dropped() {
-        let mended = mend(vec![user("go"), calls(&["a", "b"]), result("b"), result("x"), user("next")]);
-        assert_eq!(shape(&mended), ["user", "assistant", "a!", "b", "user"]);
-    }
-
-    #[test]
-    fn an_id_used_again_in_a_later_answer_finds_its_own_result() {
-        let whole = vec![user("go"), calls(&["a"]), result("a"), calls(&["a"]), result("a")];
-        assert_eq!(mend(whole.clone()), whole);
-        assert_eq!(shape(&mend(whole[..4].to_vec())), ["user", "assistant", "a", "assistant", "a!"]);
-    }
-
-    #[test]
-    fn a_whole_conversation_is_left_as_it_is() {
-        let whole = vec![user("go"), calls(&["a"]), result("a"), calls(&[])];
-        assert_eq!(mend(whole.clone()), whole);
-    }
-}
+mod tests;

@@ -246,6 +246,10 @@ fn line(message: &Message) -> String {
     match message {
         Message::User(message) | Message::Developer(message) => format!("user: {}", blocks(&message.content)),
         Message::Custom(message) => format!("custom: {}", blocks(&message.content)),
+        Message::BashExecution(message) => format!("bash: {}", message.command),
+        Message::BranchSummary(message) => format!("branch: {}", message.summary),
+        Message::CompactionSummary(message) => format!("compaction: {}", message.summary),
+        Message::FileMention(message) => format!("files: {}", message.files.len()),
         Message::Assistant(message) => {
             let calls: String = message.tool_calls().map(|call| format!(" {}({})", call.name, call.id)).collect();
             let stop = serde_json::to_value(message.stop_reason).unwrap();

@@ -1,0 +1,179 @@
+//! One pass over a session's file: which entries there are, and what is wrong with it.
+//!
+//! Lines are looked at, not kept. The invariant: everything before a torn or garbled end is found.
+
+use super::disk::Rest;
+use crate::kind::Kind;
+use crate::problem::Problem;
+use crate::tree::{LateParents, Line, Node, Tree};
+use dryad_protocol::entry::SessionHeader;
+use dryad_protocol::id::EntryId;
+use serde::Deserialize;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader};
+use std::sync::OnceLock;
+
+/// How much is read at once.
+const CHUNK: usize = 256 * 1024;
+
+/// The first line of a file.
+#[derive(Debug)]
+pub(crate) enum First {
+    /// A header, and where the next line begins.
+    Header(Box<SessionHeader>, u64),
+    /// Nothing, or the beginning of a header that never was whole.
+    Torn,
+    /// Something else.
+    Foreign,
+}
+
+/// What a pass found.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    pub(crate) tree: Tree,
+    pub(crate) problems: Vec<Problem>,
+    /// How many bytes are good.
+    pub(crate) good: u64,
+    /// How many bytes there are.
+    pub(crate) length: u64,
+    /// Whether the last good line lacks its line break.
+    pub(crate) open_ended: bool,
+    /// The last name that was given to the session.
+    pub(crate) name: Option<String>,
+}
+
+/// What an entry is, without what it says.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    id: Option<EntryId>,
+    #[serde(default)]
+    parent_id: Option<EntryId>,
+    #[serde(default)]
+    message: Option<MessageHead>,
+    #[serde(default)]
+    target_id: Option<EntryId>,
+    #[serde(default)]
+    label: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MessageHead {
+    #[serde(default)]
+    role: Option<String>,
+    #[serde(default)]
+    tool_name: Option<String>,
+}
+
+/// Reads the first line.
+pub(crate) fn first(file: &File) -> io::Result<First> {
+    let end = file.metadata()?.len();
+    let mut line = Vec::new();
+    // A header is short: what has no line break within this is something else.
+    let mut start = io::Read::take(Rest { file, offset: 0, end }, 1024 * 1024);
+    BufReader::new(&mut start).read_until(b'\n', &mut line)?;
+    match serde_json::from_slice::<SessionHeader>(&line) {
+        Ok(header) => Ok(First::Header(Box::new(header), line.len() as u64)),
+        Err(_) if is_torn_header(&line) => Ok(First::Torn),
+        Err(_) => Ok(First::Foreign),
+    }
+}
+
+/// Whether these bytes are how a header begins, without its end.
+fn is_torn_header(line: &[u8]) -> bool {
+    const START: &[u8] = br#"{"type":"session""#;
+    let shared = START.iter().zip(line).take_while(|(a, b)| a == b).count();
+    let all_zero = line.iter().all(|&byte| byte == 0);
+    !line.ends_with(b"\n") && (shared == line.len().min(START.len()) || all_zero)
+}
+
+/// Looks at every line after the first.
+pub(crate) fn entries(file: &File, header: u64) -> io::Result<Scan> {
+    let length = file.metadata()?.len();
+    let mut reader = BufReader::with_capacity(CHUNK, Rest { file, offset: header, end: length });
+    let mut scan = Scan { good: header, length, ..Scan::default() };
+    let mut pass = Pass { late: LateParents::default(), bad: Vec::new() };
+    let (mut bytes, mut offset, mut number) = (Vec::new(), header, 1);
+    loop {
+        bytes.clear();
+        let read = reader.read_until(b'\n', &mut bytes)? as u64;
+        if read == 0 {
+            break;
+        }
+        number += 1;
+        pass.line(&mut scan, &bytes, offset, number);
+        offset += read;
+    }
+    pass.late.link(&mut scan.tree, &mut scan.problems);
+    if header > 0 && scan.good == header {
+        scan.open_ended = !ends_with_break(file, header)?;
+    }
+    Ok(scan)
+}
+
+fn ends_with_break(file: &File, end: u64) -> io::Result<bool> {
+    let mut last = [0];
+    std::os::unix::fs::FileExt::read_exact_at(file, &mut last, end - 1)?;
+    Ok(last == *b"\n")
+}
+
+struct Pass {
+    late: LateParents,
+    /// The lines since the last good one that are none.
+    bad: Vec<usize>,
+}
+
+impl Pass {
+    fn line(&mut self, scan: &mut Scan, bytes: &[u8], offset: u64, number: usize) {
+        let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        if line.trim_ascii().is_empty() {
+            // An empty line after a bad one belongs to the bad end.
+            if self.bad.is_empty() && bytes.ends_with(b"\n") {
+                scan.good = offset + bytes.len() as u64;
+            }
+            return;
+        }
+        let head = std::str::from_utf8(line).ok().and_then(|line| serde_json::from_str::<Head>(line).ok());
+        let Some(head) = head.filter(|head| head.id.is_some() || head.kind == "session") else {
+            self.bad.push(number);
+            return;
+        };
+        let skipped = self.bad.drain(..).map(|line| Problem::UnreadableLine { line });
+        scan.problems.extend(skipped);
+        scan.good = offset + bytes.len() as u64;
+        scan.open_ended = !bytes.ends_with(b"\n");
+        self.entry(scan, head, Line { offset, length: u32::try_from(line.len()).unwrap_or(u32::MAX) });
+    }
+
+    fn entry(&mut self, scan: &mut Scan, head: Head, line: Line) {
+        // Some programs write their header a second time.
+        let Some(id) = head.id.filter(|_| head.kind != "session") else { return };
+        let (role, tool) = head.message.map_or((None, None), |message| (message.role, message.tool_name));
+        let kind = Kind::named(&head.kind, role.as_deref(), tool.as_deref());
+        let parent = head.parent_id.as_ref().map(|parent| scan.tree.position(parent));
+        if scan.tree.get(&id).is_some() {
+            scan.problems.push(Problem::DuplicateId { entry: id.clone() });
+        }
+        let known = parent.as_ref().and_then(|parent| parent.as_ref().ok().copied());
+        let node = Node { id, parent: known, kind, line: Some(line), entry: OnceLock::new() };
+        let position = scan.tree.push(node);
+        if let (Some(Err(_)), Some(parent)) = (parent, head.parent_id) {
+            self.late.remember(position, parent);
+        }
+        match kind {
+            Kind::Label => {
+                if let Some(target) = head.target_id {
+                    scan.tree.set_label(target, head.label);
+                }
+            }
+            Kind::SessionInfo => scan.name = head.name.filter(|name| !name.trim().is_empty()),
+            _ => {}
+        }
+    }
+}

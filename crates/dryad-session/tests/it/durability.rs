@@ -1,0 +1,156 @@
+//! Ends of files that were torn or garbled, and losses of power.
+
+use crate::stage::*;
+use dryad_session::problem::Problem;
+use dryad_session::session::Session;
+use std::path::PathBuf;
+
+fn stored(home: &Home) -> (PathBuf, Vec<u8>) {
+    let mut session = home.create();
+    for body in [user("one"), assistant("two"), user("drei ü"), assistant("vier \"4\"")] {
+        session.append(body, NOW);
+    }
+    session.flush().unwrap();
+    let path = session.file().unwrap().to_owned();
+    drop(session);
+    let bytes = std::fs::read(&path).unwrap();
+    (path, bytes)
+}
+
+fn line_ends(bytes: &[u8]) -> Vec<usize> {
+    bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect()
+}
+
+#[test]
+fn a_file_cut_at_any_byte_of_its_last_two_lines_opens_with_everything_before() {
+    let home = Home::new();
+    let (path, bytes) = stored(&home);
+    let ends = line_ends(&bytes);
+    let aside = PathBuf::from(format!("{}.broken", path.display()));
+    let all = ["one", "two", "drei ü", "vier \"4\""];
+    for cut in ends[2]..=bytes.len() {
+        std::fs::write(&path, &bytes[..cut]).unwrap();
+        std::fs::remove_file(&aside).ok();
+        // A line that lacks nothing but its line break is whole.
+        let whole = ends.iter().skip(1).filter(|&&end| end - 1 <= cut).count();
+        let mut session = home.open(&path).unwrap();
+        assert_eq!(texts(&session), all[..whole], "cut at {cut}");
+        let good = if ends.contains(&(cut + 1)) { cut } else { *ends.iter().filter(|&&end| end <= cut).max().unwrap() };
+        match cut - good {
+            0 => assert_eq!(session.problems(), []),
+            torn => {
+                let problem = Problem::BadTail { bytes: torn as u64, aside: Some(aside.clone()) };
+                assert_eq!(session.problems(), [problem]);
+                assert_eq!(std::fs::read(&aside).unwrap(), &bytes[good..cut]);
+            }
+        }
+        session.append(user("on"), NOW);
+        session.flush().unwrap();
+        drop(session);
+        let mut expected = all[..whole].to_vec();
+        expected.push("on");
+        let again = home.open(&path).unwrap();
+        assert_eq!(
+            (texts(&again), again.problems()),
+            (expected.iter().map(|text| (*text).to_owned()).collect(), &[][..])
+        );
+    }
+}
+
+#[test]
+fn a_garbled_end_is_put_aside_whatever_it_is() {
+    let home = Home::new();
+    let (path, bytes) = stored(&home);
+    let garbage: [&[u8]; 5] = [&[0; 4096], b"\xff\xfe\n\xff\n", b"{\"type\":\"message\"", b"not json\n\n{}\n", b"[]\n"];
+    for tail in garbage {
+        let mut broken = bytes.clone();
+        broken.extend_from_slice(tail);
+        std::fs::write(&path, &broken).unwrap();
+        let session = home.open(&path).unwrap();
+        assert_eq!(texts(&session).len(), 4);
+        assert!(matches!(session.problems(), [Problem::BadTail { bytes, .. }] if *bytes == tail.len() as u64));
+        drop(session);
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    }
+    let aside = std::fs::read(format!("{}.broken", path.display())).unwrap();
+    assert_eq!(aside, garbage.concat());
+}
+
+#[test]
+fn looking_at_a_torn_session_leaves_it_as_it_is() {
+    let home = Home::new();
+    let (path, bytes) = stored(&home);
+    let torn = &bytes[..bytes.len() - 5];
+    std::fs::write(&path, torn).unwrap();
+    let session = Session::open_for_reading(&path, &home.opening()).unwrap();
+    assert_eq!(texts(&session).len(), 3);
+    assert!(matches!(session.problems(), [Problem::BadTail { aside: None, .. }]));
+    drop(session);
+    assert_eq!(std::fs::read(&path).unwrap(), torn);
+}
+
+#[test]
+fn garbage_between_good_lines_is_skipped_and_stays() {
+    let home = Home::new();
+    let (path, bytes) = stored(&home);
+    let ends = line_ends(&bytes);
+    let mut broken = bytes[..ends[2]].to_vec();
+    broken.extend_from_slice(b"garbage\n");
+    broken.extend_from_slice(&bytes[ends[2]..]);
+    std::fs::write(&path, &broken).unwrap();
+    let session = home.open(&path).unwrap();
+    assert_eq!((texts(&session).len(), session.problems()), (4, &[Problem::UnreadableLine { line: 4 }][..]));
+    drop(session);
+    assert_eq!(std::fs::read(&path).unwrap(), broken);
+}
+
+#[test]
+fn a_file_that_lost_its_header_is_put_aside_and_begun_anew() {
+    let home = Home::new();
+    let (path, bytes) = stored(&home);
+    let header = line_ends(&bytes)[0];
+    for cut in [0, 1, 10, header - 2] {
+        std::fs::write(&path, &bytes[..cut]).unwrap();
+        let mut session = home.open(&path).unwrap();
+        assert!(texts(&session).is_empty());
+        session.append(assistant("new"), NOW);
+        session.flush().unwrap();
+        drop(session);
+        assert_eq!(texts(&home.open(&path).unwrap()), ["new"]);
+        let aside = PathBuf::from(format!("{}.broken", path.display()));
+        if cut > 0 {
+            assert_eq!(std::fs::read(&aside).unwrap(), &bytes[..cut]);
+            std::fs::remove_file(&aside).unwrap();
+        }
+    }
+}
+
+/// Traces what reaches the disk, and when it is synced there: everything that was flushed must have been
+/// synced, file and directory, before `flush` came back.
+#[test]
+fn what_was_flushed_survives_a_loss_of_power() {
+    let home = Home::new();
+    let mut session = home.create();
+    session.append(user("one"), NOW);
+    session.append(assistant("two"), NOW);
+    session.flush().unwrap();
+    let path = session.file().unwrap().to_owned();
+    for round in 0..20 {
+        let promised = std::fs::metadata(&path).unwrap().len() as usize;
+        let said = texts(&session).len();
+        session.append(user(&format!("round {round}")), NOW);
+        session.append(assistant("yes"), NOW);
+        let written = std::fs::read(&path).unwrap();
+        // Power goes before the sync: any part of what was not promised may be missing or zero.
+        for kept in [promised, promised + 1, (promised + written.len()) / 2, written.len() - 1] {
+            for zeros in [0, written.len() - kept] {
+                let lost = Home::new();
+                let mut bytes = written[..kept].to_vec();
+                bytes.resize(kept + zeros, 0);
+                let copy = lost.file(&bytes);
+                assert!(texts(&lost.open(&copy).unwrap()).len() >= said);
+            }
+        }
+        session.flush().unwrap();
+    }
+}

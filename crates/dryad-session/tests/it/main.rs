@@ -1,0 +1,11 @@
+//! Sessions as their users see them: files that are written, broken, opened, branched and listed.
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "test code")]
+
+mod bad_input;
+mod branching;
+mod durability;
+mod listing;
+mod older;
+mod property;
+mod stage;
+mod store;
