@@ -49,7 +49,8 @@ impl Timestamp {
         if !in_range || !(0..24).contains(&hour) || !(0..60).contains(&minute) || !(0..=60).contains(&second) {
             return None;
         }
-        let digit = |place: usize| fraction.as_bytes().get(place).copied().unwrap_or(b'0').checked_sub(b'0').map(i64::from);
+        let digit =
+            |place: usize| fraction.as_bytes().get(place).copied().unwrap_or(b'0').checked_sub(b'0').map(i64::from);
         let millis = digit(0)? * 100 + digit(1)? * 10 + digit(2)?;
         let minutes = hour * 60 + minute - offset;
         Some(Self(days_to(year, month, day) * DAY + minutes * 60_000 + second * 1000 + millis))
