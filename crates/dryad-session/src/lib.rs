@@ -8,6 +8,7 @@
 //! what counts.
 
 pub mod breadcrumb;
+pub mod compact;
 pub mod context;
 pub mod kind;
 pub mod list;
@@ -19,6 +20,7 @@ pub mod problem;
 pub mod session;
 mod sha256;
 pub mod state;
+pub mod stats;
 mod store;
 pub mod todo;
 pub mod tree;

@@ -1,0 +1,149 @@
+//! Figures of a session: messages, calls, tokens, and what they cost.
+
+use crate::session::Session;
+use crate::tree::Node;
+use dryad_protocol::entry::EntryBody;
+use dryad_protocol::id::SessionId;
+use dryad_protocol::message::{Message, ToolResultMessage};
+use dryad_protocol::usage::Usage;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Scope {
+    /// The current branch, from its root.
+    Branch,
+    /// All branches: what was spent is spent.
+    All,
+}
+
+/// Figures of a session, in the wire's form.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stats {
+    /// The session's file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_file: Option<PathBuf>,
+    /// Which session.
+    pub session_id: Option<SessionId>,
+    /// What the user said, how often.
+    pub user_messages: u64,
+    /// What the model said, how often.
+    pub assistant_messages: u64,
+    /// How often the model used a tool.
+    pub tool_calls: u64,
+    /// How often a tool gave something back.
+    pub tool_results: u64,
+    /// All messages.
+    pub total_messages: u64,
+    /// Tokens, those of sub-agents included.
+    pub tokens: TokenSums,
+    /// Dollars, those of sub-agents included.
+    pub cost: f64,
+    /// Calls of tools that may do irreversible damage.
+    pub destructive_calls: u64,
+    /// Tokens and dollars by `provider/id`.
+    pub models: BTreeMap<String, ModelStats>,
+}
+
+/// Tokens of many requests.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenSums {
+    /// Prompt tokens that came from no cache.
+    pub input: u64,
+    /// Tokens that models wrote.
+    pub output: u64,
+    /// Prompt tokens read from caches.
+    pub cache_read: u64,
+    /// Prompt tokens written to caches.
+    pub cache_write: u64,
+    /// The sum of the four.
+    pub total: u64,
+}
+
+/// What one model was used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelStats {
+    /// Requests.
+    pub requests: u64,
+    /// Tokens.
+    pub tokens: TokenSums,
+    /// Dollars.
+    pub cost: f64,
+}
+
+impl Stats {
+    /// Counts. Whether a tool may do irreversible damage is known to whoever has the tools.
+    pub fn of(session: &Session, scope: Scope, is_destructive: &dyn Fn(&str) -> bool) -> Self {
+        let nodes: Vec<&Node> = match scope {
+            Scope::Branch => session.tree().branch(),
+            Scope::All => session.tree().nodes().iter().collect(),
+        };
+        let mut stats = Self {
+            session_file: session.file().map(ToOwned::to_owned),
+            session_id: Some(session.id().clone()),
+            ..Self::default()
+        };
+        for node in nodes.into_iter().filter(|node| node.kind.is_said()) {
+            if let Ok(entry) = session.load(node, &mut Vec::new())
+                && let EntryBody::Message { message } = &entry.body
+            {
+                stats.count(message, is_destructive);
+            }
+        }
+        stats
+    }
+
+    fn count(&mut self, message: &Message, is_destructive: &dyn Fn(&str) -> bool) {
+        self.total_messages += 1;
+        match message {
+            Message::User(_) => self.user_messages += 1,
+            Message::Assistant(answer) => {
+                self.assistant_messages += 1;
+                self.tool_calls += answer.tool_calls().count() as u64;
+                self.destructive_calls += answer.tool_calls().filter(|call| is_destructive(&call.name)).count() as u64;
+                self.spend(&answer.usage, &format!("{}/{}", answer.provider, answer.model));
+            }
+            Message::ToolResult(result) => {
+                self.tool_results += 1;
+                if let Some((usage, model)) = of_sub_agent(result) {
+                    self.spend(&usage, &model);
+                }
+            }
+            Message::Developer(_) | Message::Custom(_) | Message::BashExecution(_) => {}
+            Message::BranchSummary(_) | Message::CompactionSummary(_) | Message::FileMention(_) => {}
+        }
+    }
+
+    fn spend(&mut self, usage: &Usage, model: &str) {
+        self.tokens.add(usage);
+        self.cost += usage.cost.total;
+        let model = self.models.entry(model.to_owned()).or_default();
+        model.requests += 1;
+        model.tokens.add(usage);
+        model.cost += usage.cost.total;
+    }
+}
+
+impl TokenSums {
+    fn add(&mut self, usage: &Usage) {
+        let Usage { input, output, cache_read, cache_write, .. } = *usage;
+        self.input += input;
+        self.output += output;
+        self.cache_read += cache_read;
+        self.cache_write += cache_write;
+        self.total += input + output + cache_read + cache_write;
+    }
+}
+
+/// What a tool spent that asked models itself: it says so in its details.
+fn of_sub_agent(result: &ToolResultMessage) -> Option<(Usage, String)> {
+    let details = result.details.as_ref()?;
+    let usage = Usage::deserialize(details.get("usage")?).ok()?;
+    let model = details.get("model").and_then(|model| model.as_str()).unwrap_or(&result.tool_name);
+    Some((usage, model.to_owned()))
+}
