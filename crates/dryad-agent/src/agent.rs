@@ -1,6 +1,7 @@
 //! An agent: a conversation, a model, tools, and the queues that reach into its runs.
 
 use crate::event_sink::EventSink;
+use crate::offer::Offer;
 use crate::queue::Queues;
 use crate::run::Run;
 use dryad_protocol::entry::EntryBody;
@@ -9,7 +10,7 @@ use dryad_protocol::message::{Message, UserMessage};
 use dryad_protocol::model::Model;
 use dryad_protocol::thinking::ThinkingLevel;
 use dryad_provider::provider::Provider;
-use dryad_provider::request::{ToolChoice, ToolDefinition};
+use dryad_provider::request::ToolChoice;
 use dryad_safety::clock::Clock;
 use dryad_safety::pipeline::Pipeline;
 use dryad_session::context;
@@ -40,7 +41,7 @@ pub struct Parts {
 /// A conversation that can be carried on.
 pub struct Agent {
     pub(crate) parts: Parts,
-    pub(crate) tools: Vec<ToolDefinition>,
+    pub(crate) tools: Offer,
     pub(crate) tool_choice: ToolChoice,
     session: Session,
     queues: Arc<Queues>,
@@ -58,7 +59,7 @@ pub enum RunEnd {
 }
 
 impl Agent {
-    /// An agent with an empty conversation in memory, which is offered every registered tool.
+    /// An agent with an empty conversation in memory, which is offered the active tools of the pipeline.
     pub fn new(parts: Parts) -> Self {
         let session = Session::in_memory(std::path::Path::new("/"), parts.clock.now());
         Self::with_session(parts, session)
@@ -66,15 +67,7 @@ impl Agent {
 
     /// An agent that carries a session on.
     pub fn with_session(parts: Parts, session: Session) -> Self {
-        let definition = |tool: &Arc<dyn dryad_safety::tool::Tool>| {
-            let spec = tool.spec();
-            ToolDefinition {
-                name: spec.name.clone(),
-                description: spec.description.clone(),
-                parameters: spec.parameters.clone(),
-            }
-        };
-        let tools = parts.pipeline.registry.all().iter().map(definition).collect();
+        let tools = Offer::default();
         Self { parts, tools, tool_choice: ToolChoice::Auto, session, queues: Arc::default() }
     }
 

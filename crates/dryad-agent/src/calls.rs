@@ -6,8 +6,8 @@ use dryad_protocol::call::{Call, ToolResult};
 use dryad_protocol::event::{Event, MessageEvent, ToolEvent};
 use dryad_protocol::message::{Message, ToolResultMessage};
 use dryad_safety::clock::Clock;
-use dryad_safety::orchestrator::{BatchObserver, execute_batch};
-use dryad_safety::pipeline::Pipeline;
+use dryad_safety::orchestrator::{BatchContext, BatchObserver, execute_batch};
+use dryad_safety::pipeline::{Pipeline, ToolCallResult};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +19,8 @@ pub(crate) struct Calls<'a> {
     pub(crate) sink: &'a dyn EventSink,
     pub(crate) queues: &'a Queues,
     pub(crate) clock: &'a Clock,
+    /// The turn of the run, from 1.
+    pub(crate) turn: u32,
 }
 
 impl Calls<'_> {
@@ -28,7 +30,8 @@ impl Calls<'_> {
             return Vec::new();
         }
         let observer = Observer { calls: self, messages: Mutex::default() };
-        execute_batch(self.pipeline, calls, cancel, &observer).await;
+        let context = BatchContext { cancel: cancel.clone(), turn: Some(self.turn), ..BatchContext::default() };
+        execute_batch(self.pipeline, calls, &context, &observer).await;
         observer.into_messages(calls)
     }
 
@@ -37,7 +40,7 @@ impl Calls<'_> {
         let observer = Observer { calls: self, messages: Mutex::default() };
         for call in calls {
             observer.started(call);
-            observer.finished(call, &ToolResult::error(why));
+            observer.finished(call, &ToolCallResult::error(call, why));
         }
         observer.into_messages(calls)
     }
@@ -77,12 +80,15 @@ impl BatchObserver for Observer<'_> {
         });
     }
 
-    fn finished(&self, call: &Call, result: &ToolResult) {
+    fn finished(&self, call: &Call, ended: &ToolCallResult) {
+        let result = &ended.result;
         self.emit(ToolEvent::ToolExecutionEnd {
             tool_call_id: call.id.as_str(),
             tool_name: &call.name,
             result,
             is_error: result.is_error,
+            truncated: ended.truncated,
+            stored_path: ended.stored_path.as_deref(),
         });
         let message = Arc::new(Message::ToolResult(ToolResultMessage {
             tool_call_id: call.id.clone(),

@@ -15,5 +15,6 @@ pub mod queue;
 
 mod calls;
 mod draft;
+mod offer;
 mod run;
 mod turn;

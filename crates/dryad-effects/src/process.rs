@@ -22,7 +22,7 @@ use output::Output;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use thiserror::Error;
@@ -99,6 +99,11 @@ pub async fn run(
     group.release();
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(CommandOutcome { end, output: stream.finish(), duration_ms })
+}
+
+/// Whether a process of this number is there.
+pub fn is_running(process: u32) -> bool {
+    Path::new("/proc").join(process.to_string()).exists()
 }
 
 fn start(spec: &CommandSpec) -> Result<(Child, Receiver), ProcessError> {

@@ -4,6 +4,10 @@
 //! who emits it lends its live message, and the one who writes it serialises at once. Nothing is
 //! copied for listeners that look at the delta alone.
 
+mod safety;
+
+pub use safety::SafetyEvent;
+
 use crate::call::ToolResult;
 use crate::content::ToolCall;
 use crate::message::{AssistantMessage, Message};
@@ -21,6 +25,8 @@ pub enum Event<'a> {
     Message(MessageEvent<'a>),
     /// Of a tool call.
     Tool(ToolEvent<'a>),
+    /// Of the safety protocol.
+    Safety(SafetyEvent<'a>),
 }
 
 /// Beginnings and ends of runs and turns.
@@ -160,6 +166,12 @@ pub enum ToolEvent<'a> {
         result: &'a ToolResult,
         /// Whether it failed.
         is_error: bool,
+        /// Whether the result is only a part of the output.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        truncated: bool,
+        /// Where all of it lies. For the caller alone: it tells how this machine is laid out.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stored_path: Option<&'a str>,
     },
 }
 
@@ -177,6 +189,7 @@ into_event! {
     Run(RunEvent),
     Message(MessageEvent),
     Tool(ToolEvent),
+    Safety(SafetyEvent),
 }
 
 /// Writes an assistant message with its `role`, as `Message` would.

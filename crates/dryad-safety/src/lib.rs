@@ -10,25 +10,34 @@
 
 pub mod arguments;
 pub mod audit_name;
+pub mod choice_queue;
 pub mod clock;
 pub mod command_result;
 pub mod deferred;
 pub mod diff;
+pub mod foreign;
 pub mod gate;
 pub mod merge;
+pub mod observer;
 pub mod oplog;
 pub mod orchestrator;
+pub mod pending;
 pub mod pipeline;
 pub mod plan;
+pub mod preview;
 pub mod progress;
 pub mod registry;
+pub mod rollback;
 pub mod snapshot;
 pub mod spec;
 pub mod spill;
+pub mod tightened;
 pub mod tool;
 pub mod undo;
-mod words;
 pub mod workspace;
+
+mod panic;
+mod words;
 
 pub use dryad_effects::artifact;
 pub use dryad_effects::mask;

@@ -1,43 +1,62 @@
-//! One call from its arguments to its result: find, plan, judge, apply, record.
+//! One call from its arguments to its result: find, judge, plan, judge, stage or apply, record.
 //!
 //! ```text
-//! Call ─► registry ─► tool.plan ─► gates ─► apply ─► operation log ─► ToolResult
+//! Call ─► registry ─► gates ─► tool.plan ─► gates ─► (staged ─► resolve) ─► apply ─► log ─► result
 //! ```
 //!
-//! Every call ends in exactly one result, whatever happens on the way: an unknown tool, bad
-//! arguments, a denial, a panic and a cancellation are results too.
+//! Every call ends in exactly one result and leaves exactly one record, whatever happens on the way: an
+//! unknown tool, bad arguments, a denial, a panic and a cancellation are results too.
+
+mod execute;
+mod finish;
+mod planning;
+mod record;
+mod resolve;
+mod staging;
+
+pub use dryad_effects::process::Surroundings;
+pub use finish::ToolCallResult;
+pub use resolve::{Resolved, Who};
+pub use staging::{AutoPreview, Staging};
 
 use crate::clock::Clock;
-use crate::command_result::command_result;
-use crate::gate::{Gate, Verdict, judge_all};
-use crate::plan::{Effect, FilesEffect, Plan};
+use crate::deferred::{Deferred, SEARCH_TOOL};
+use crate::foreign::Data;
+use crate::gate::{Gate, Notes, Origin, Stage, Subject, Verdict, confidence, judge_all};
+use crate::observer::Observer;
+use crate::pending::Pending;
+use crate::plan::{Effect, Plan};
 use crate::progress::Progress;
 use crate::registry::Registry;
+use crate::spill::ResultProcessor;
 use crate::tool::{PlanContext, Tool, ToolError};
 use crate::workspace::Workspace;
-use dryad_effects::process;
-pub use dryad_effects::process::Surroundings;
+use dryad_effects::artifact::Artifacts;
+use dryad_effects::mask::Mask;
 use dryad_protocol::call::{Call, ToolResult};
-use dryad_protocol::command::CommandSpec;
-use dryad_protocol::content::UserBlock;
-use dryad_protocol::id::SessionId;
-use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome};
-use std::borrow::Cow;
-use std::path::PathBuf;
+use dryad_protocol::id::{OperationId, SessionId};
+use dryad_protocol::operation::{CallEnd, UndoRecord};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// The characters of bad argument text that are shown back to the model.
-const SHOWN_ARGUMENTS: usize = 300;
-
-/// Takes calls from plan to result. There is one per workspace.
+/// Takes calls from plan to result. There is one per conversation.
 pub struct Pipeline {
     /// The tools.
     pub registry: Arc<Registry>,
-    /// The checks, all of which every plan passes.
+    /// Which of them the model has not been told of yet, if there are too many for that.
+    pub deferred: Option<Arc<Deferred>>,
+    /// The checks, all of which every call passes, in this order.
     pub gates: Vec<Box<dyn Gate>>,
     /// Where changes are made and remembered.
     pub workspace: Arc<Workspace>,
+    /// What waits for a resolution.
+    pub pending: Arc<Pending>,
+    /// What is staged without the tool asking for it.
+    pub staging: Staging,
+    /// Where large results go.
+    pub processor: Option<Arc<dyn ResultProcessor>>,
     /// The conversation that operations are recorded for.
     pub session_id: Option<SessionId>,
     /// Where the time comes from.
@@ -46,176 +65,216 @@ pub struct Pipeline {
     pub workdir: PathBuf,
     /// Secrets to cover, and where long outputs go.
     pub surroundings: Surroundings,
+    /// Whoever watches.
+    pub observer: Observer,
+}
+
+/// What a call is carried out with.
+#[derive(Clone, Debug)]
+pub struct CallContext {
+    /// Whether it is still wanted.
+    pub cancel: CancellationToken,
+    /// Where it shows what it has so far.
+    pub progress: Progress,
+    /// Where relative paths start, instead of the pipeline's own directory. Empty changes nothing.
+    pub workdir: PathBuf,
+    /// The turn of its run, from 1.
+    pub turn: Option<u32>,
+}
+
+/// One call on its way.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    call: &'a Call,
+    tool: &'a Arc<dyn Tool>,
+    arguments: &'a Map<String, Value>,
+    context: &'a CallContext,
+    notes: &'a Notes,
+    origin: Origin,
+    /// The operation that it takes back.
+    undoes: Option<&'a OperationId>,
+}
+
+/// What a call has come to.
+struct Done {
+    result: ToolResult,
+    end: CallEnd,
+    data: Option<Data>,
+    undo: Option<UndoRecord>,
+    /// Its operation; what has none is recorded as a call.
+    operation: Option<OperationId>,
+}
+
+/// Why a call came to nothing.
+enum Refusal {
+    Failed(ToolError),
+    Denied(String),
+}
+
+impl Default for CallContext {
+    fn default() -> Self {
+        let (cancel, progress) = (CancellationToken::new(), Progress::default());
+        Self { cancel, progress, workdir: PathBuf::new(), turn: None }
+    }
 }
 
 impl Pipeline {
+    /// A pipeline with no gates but the schemas', which embedders add theirs to.
+    pub fn new(registry: Arc<Registry>, workspace: Arc<Workspace>, workdir: impl Into<PathBuf>) -> Self {
+        let artifacts = Artifacts::new(workspace.home().join("artifacts"));
+        let surroundings = Surroundings { mask: Mask::default(), artifacts };
+        Self {
+            registry,
+            deferred: None,
+            gates: vec![Box::new(confidence::Confidence), Box::new(crate::gate::Schema)],
+            pending: Arc::new(Pending::new(workspace.clone(), None, Clock::System)),
+            workspace,
+            staging: Staging::default(),
+            processor: None,
+            session_id: None,
+            clock: Clock::System,
+            workdir: workdir.into(),
+            surroundings,
+            observer: Observer::default(),
+        }
+    }
+
     /// Carries out one call.
-    pub async fn run(&self, call: &Call, cancel: &CancellationToken, progress: &Progress) -> ToolResult {
-        let result = match self.try_run(call, cancel, progress).await {
-            Ok(result) => result,
-            Err(error) => ToolResult::error(error.to_string()),
+    pub async fn run(&self, call: &Call, context: &CallContext) -> ToolCallResult {
+        self.run_as(call, context, Origin::Call, None).await
+    }
+
+    pub(crate) async fn run_as(
+        &self,
+        call: &Call,
+        context: &CallContext,
+        origin: Origin,
+        undoes: Option<&OperationId>,
+    ) -> ToolCallResult {
+        let notes = Notes::default();
+        let tool = self.registry.get(&call.name);
+        let done = match &tool {
+            None => Err(ToolError::new(format!("Tool {} not found", call.name)).into()),
+            Some(tool) => self.try_run(call, tool, context, &notes, origin, undoes).await,
         };
-        self.masked(result)
+        self.finish(call, tool.as_ref(), context, &notes, done).await
     }
 
     async fn try_run(
         &self,
         call: &Call,
-        cancel: &CancellationToken,
-        progress: &Progress,
-    ) -> Result<ToolResult, ToolError> {
-        let tool = self.registry.get(&call.name).ok_or_else(|| self.unknown_tool(&call.name))?;
-        let context = PlanContext { workdir: self.workdir.clone(), cancel: cancel.clone(), progress: progress.clone() };
-        context.check_cancelled()?;
-        let effect = match plan(&tool, call, context).await? {
-            Plan::Answer(result) => return Ok(result),
-            Plan::Act(effect) => effect,
-        };
-        match judge_all(&self.gates, tool.spec(), &effect) {
-            Verdict::Allow => self.apply(call, &tool, effect, cancel, progress).await,
-            Verdict::Deny(reason) => Err(ToolError::new(format!("denied: {reason}"))),
-            // Nobody is there to ask yet, and a gate that is not answered stays shut.
-            Verdict::Ask(reason) => Err(ToolError::new(format!("denied, since nobody could be asked: {reason}"))),
-        }
-    }
-
-    async fn apply(
-        &self,
-        call: &Call,
         tool: &Arc<dyn Tool>,
-        effect: Effect,
-        cancel: &CancellationToken,
-        progress: &Progress,
-    ) -> Result<ToolResult, ToolError> {
-        if cancel.is_cancelled() {
-            return Err(ToolError::aborted());
+        context: &CallContext,
+        notes: &Notes,
+        origin: Origin,
+        undoes: Option<&OperationId>,
+    ) -> Result<Done, Refusal> {
+        let is_deferred = |deferred: &Arc<Deferred>| deferred.is_deferred(&tool.spec().name);
+        if origin == Origin::Call && self.deferred.as_ref().is_some_and(is_deferred) {
+            let name = &tool.spec().name;
+            return Err(ToolError::new(format!("Tool {name} is not loaded; find it with {SEARCH_TOOL} first")).into());
         }
-        let head = self.head(call, tool, &effect);
-        match effect {
-            Effect::Files(files) => self.apply_files(head, files).await,
-            Effect::Command(command) => self.run_command(head, command, cancel, progress).await,
-        }
-    }
-
-    async fn apply_files(&self, head: OperationHead, files: FilesEffect) -> Result<ToolResult, ToolError> {
-        let workspace = self.workspace.clone();
-        let FilesEffect { changes, contents, result } = files;
-        let applied = tokio::task::spawn_blocking(move || workspace.apply(&head, &changes, &contents));
-        let applied = applied.await.map_err(|error| crashed("apply", error))?;
-        applied.map_err(|error| ToolError::new(error.to_string()))?;
-        Ok(result)
-    }
-
-    async fn run_command(
-        &self,
-        head: OperationHead,
-        command: CommandSpec,
-        cancel: &CancellationToken,
-        progress: &Progress,
-    ) -> Result<ToolResult, ToolError> {
-        let show = |text: String| progress.update(ToolResult::text(text));
-        let outcome = process::run(&command, &self.surroundings, cancel, &show)
-            .await
-            .map_err(|error| ToolError::new(error.to_string()))?;
-        let result = command_result(&command, &outcome);
-        let operation = Operation { head, effect: OperationEffect::Command { command: self.covered(command) } };
-        let workspace = self.workspace.clone();
-        // The log's lock may be somebody else's for a while: waiting for it must not hold the run up.
-        let recorded = tokio::task::spawn_blocking(move || workspace.record(&operation));
-        let recorded = recorded.await.map_err(|error| crashed("record", error))?;
-        recorded.map_err(|error| ToolError::new(format!("it ran, but could not be recorded: {error}")))?;
-        Ok(result)
-    }
-
-    fn head(&self, call: &Call, tool: &Arc<dyn Tool>, effect: &Effect) -> OperationHead {
-        OperationHead {
-            id: crate::oplog::new_id(),
-            timestamp: self.clock.now(),
-            session_id: self.session_id.clone(),
-            message_id: call.message_id.clone(),
-            call_id: Some(call.id.clone()),
-            tool_name: tool.spec().name.clone(),
-            label: self.label(tool, effect),
-            permission: "default".to_owned(),
-            outcome: Outcome::Applied,
-            undoes: Vec::new(),
-            audit: None,
-        }
-    }
-
-    /// What an effect does, in a few words without secrets.
-    fn label(&self, tool: &Arc<dyn Tool>, effect: &Effect) -> String {
-        let text = match effect {
-            Effect::Files(files) => {
-                let shown = |path: &dryad_protocol::path::FilePath| {
-                    path.as_path().strip_prefix(&self.workdir).unwrap_or(path.as_path()).display().to_string()
-                };
-                let mut paths = files.changes.iter().map(|change| shown(&change.path));
-                let first = paths.next().unwrap_or_default();
-                match paths.count() {
-                    0 => first,
-                    more => format!("{first} and {more} more"),
-                }
-            }
-            Effect::Command(command) => command.command.lines().next().unwrap_or_default().chars().take(80).collect(),
+        let mut arguments = match &call.arguments {
+            Ok(arguments) => confidence::stripped(arguments.clone()),
+            Err(_) => Map::new(),
         };
-        format!("{}: {}", tool.spec().name, self.surroundings.mask.text(&text))
-    }
-
-    fn unknown_tool(&self, name: &str) -> ToolError {
-        let tools = self.registry.all();
-        let known: Vec<&str> =
-            tools.iter().map(|tool| tool.spec()).filter(|spec| !spec.hidden).map(|spec| spec.name.as_str()).collect();
-        ToolError::new(format!("Tool {name} not found; the tools are: {}", known.join(", ")))
-    }
-
-    /// The command as it may lie on a disk: it ran with the real values, the record has them covered.
-    fn covered(&self, mut command: CommandSpec) -> CommandSpec {
-        let cover = |text: &mut String| {
-            if let Cow::Owned(covered) = self.surroundings.mask.text(text) {
-                *text = covered;
-            }
-        };
-        cover(&mut command.command);
-        command.env.values_mut().for_each(cover);
-        command
-    }
-
-    /// Covers secrets in everything the model would read.
-    fn masked(&self, mut result: ToolResult) -> ToolResult {
-        for block in &mut result.content {
-            if let UserBlock::Text(block) = block
-                && let Cow::Owned(covered) = self.surroundings.mask.text(&block.text)
-            {
-                block.text = covered;
+        loop {
+            let way = Way { call, tool, arguments: &arguments, context, notes, origin, undoes };
+            let done = self.judged(way).await;
+            // Somebody has released the call with other arguments: everything is looked at anew.
+            match notes.take_replacement() {
+                Some(other) => arguments = confidence::stripped(other),
+                None => return done,
             }
         }
-        result
+    }
+
+    /// From the arguments to the end.
+    async fn judged(&self, way: Way<'_>) -> Result<Done, Refusal> {
+        self.check(way, Stage::Arguments, None).await?.allowed()?;
+        let plan = self.plan(way).await?;
+        let (effect, proposal) = match plan {
+            Plan::Answer(result) => return Ok(Done::answer(result)),
+            Plan::Act(effect) => (effect, None),
+            Plan::Propose(proposal) => (Effect::Files(proposal.files), Some((proposal.preview, proposal.label))),
+        };
+        let verdict = self.check(way, Stage::Plan, Some(&effect)).await?;
+        if way.notes.has_replacement() {
+            return Ok(Done::answer(ToolResult::default()));
+        }
+        if let Effect::Resolve(resolution) = effect {
+            verdict.allowed()?;
+            return self.resolve_newest(way, resolution).await;
+        }
+        if let Some(staged) = self.stage_if_asked(way, &effect, verdict, proposal).await? {
+            return Ok(staged);
+        }
+        self.execute(way, effect).await
+    }
+
+    /// Asks the gates of one stage. A denial is an error.
+    async fn check(&self, way: Way<'_>, stage: Stage, effect: Option<&Effect>) -> Result<Judged, Refusal> {
+        way.context.check_cancelled()?;
+        let subject = Subject {
+            call: way.call,
+            tool: way.tool,
+            arguments: way.arguments,
+            effect,
+            workdir: self.workdir_of(way.context),
+            origin: way.origin,
+            notes: way.notes,
+        };
+        match judge_all(&self.gates, stage, subject).await {
+            Verdict::Allow => Ok(Judged::Allowed),
+            Verdict::Ask(reason) => Ok(Judged::Open(reason, way.tool.spec().name.clone())),
+            Verdict::Deny(text) => Err(Refusal::Denied(text)),
+        }
+    }
+
+    fn workdir_of<'a>(&'a self, context: &'a CallContext) -> &'a Path {
+        if context.workdir.as_os_str().is_empty() { &self.workdir } else { &context.workdir }
+    }
+
+    fn plan_context(&self, context: &CallContext) -> PlanContext {
+        let CallContext { cancel, progress, .. } = context.clone();
+        PlanContext { workdir: self.workdir_of(context).to_owned(), cancel, progress }
     }
 }
 
-/// Plans on a thread where blocking is allowed; a panic there becomes an error.
-async fn plan(tool: &Arc<dyn Tool>, call: &Call, context: PlanContext) -> Result<Plan, ToolError> {
-    let arguments = call.arguments.clone().map_err(|bad| {
-        let shown: String = bad.text.chars().take(SHOWN_ARGUMENTS).collect();
-        ToolError::new(format!("the arguments are not a JSON object: {}; they began: {shown}", bad.problem))
-    })?;
-    let tool = tool.clone();
-    let name = call.name.clone();
-    tokio::task::spawn_blocking(move || tool.plan(arguments, &context))
-        .await
-        .unwrap_or_else(|error| Err(crashed(&name, error)))
+/// What gates that did not deny have said.
+enum Judged {
+    Allowed,
+    /// A question, about this tool, that nobody has answered.
+    Open(String, String),
 }
 
-fn crashed(what: &str, error: tokio::task::JoinError) -> ToolError {
-    let message = match error.try_into_panic() {
-        Ok(panic) => panic_text(panic.as_ref()),
-        Err(error) => error.to_string(),
-    };
-    ToolError::new(format!("{what} crashed: {message}"))
+impl Judged {
+    /// A question that stays open is a denial.
+    fn allowed(self) -> Result<(), Refusal> {
+        match self {
+            Self::Allowed => Ok(()),
+            Self::Open(reason, tool) => {
+                Err(Refusal::Denied(format!("Permission denied for tool \"{tool}\": {reason}")))
+            }
+        }
+    }
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|&text| text.to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+impl CallContext {
+    fn check_cancelled(&self) -> Result<(), ToolError> {
+        if self.cancel.is_cancelled() { Err(ToolError::aborted()) } else { Ok(()) }
+    }
+}
+
+impl Done {
+    fn answer(result: ToolResult) -> Self {
+        let end = if result.is_error { CallEnd::Error } else { CallEnd::Success };
+        Self { result, end, data: None, undo: None, operation: None }
+    }
+}
+
+impl From<ToolError> for Refusal {
+    fn from(error: ToolError) -> Self {
+        Self::Failed(error)
+    }
 }

@@ -2,9 +2,14 @@
 
 pub use dryad_effects::contents::Contents;
 
+use crate::foreign::ForeignTool;
+use dryad_protocol::action::Resolution;
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::command::CommandSpec;
+use serde_json::{Map, Value};
+use std::fmt;
+use std::sync::Arc;
 
 /// What a call comes to.
 #[derive(Clone, Debug)]
@@ -13,6 +18,8 @@ pub enum Plan {
     Answer(ToolResult),
     /// Something is to be done.
     Act(Effect),
+    /// Something is to be looked at first, and done when it is resolved so.
+    Propose(Proposal),
 }
 
 /// Something to be done.
@@ -22,6 +29,10 @@ pub enum Effect {
     Files(FilesEffect),
     /// Run a process; what it prints becomes the answer.
     Command(CommandSpec),
+    /// Let a tool act on its own.
+    Foreign(ForeignEffect),
+    /// Apply or discard the newest pending action.
+    Resolve(Resolution),
 }
 
 /// A change of files, with everything apply needs.
@@ -33,6 +44,32 @@ pub struct FilesEffect {
     pub contents: Contents,
     /// The answer once it is applied.
     pub result: ToolResult,
+}
+
+/// A change of files that is staged whatever the settings say.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// The change, and the answer once it is applied.
+    pub files: FilesEffect,
+    /// The answer now: what would be changed.
+    pub preview: ToolResult,
+    /// What it does, in a few words.
+    pub label: String,
+}
+
+/// One call of a tool that acts on its own.
+#[derive(Clone)]
+pub struct ForeignEffect {
+    /// Who acts.
+    pub tool: Arc<dyn ForeignTool>,
+    /// On what.
+    pub arguments: Map<String, Value>,
+}
+
+impl fmt::Debug for ForeignEffect {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple(&self.tool.spec().name).field(&self.arguments).finish()
+    }
 }
 
 impl From<FilesEffect> for Plan {

@@ -118,6 +118,54 @@ pub enum SafetyLevel {
     Previewable = 2,
 }
 
+/// What settings may ask of a tool besides what it declares. Nothing here can make a tool laxer.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Stricter {
+    /// Counts as destructive.
+    pub destructive: bool,
+    /// Runs alone.
+    pub exclusive: bool,
+    /// Each call needs a release.
+    pub requires_checkpoint: bool,
+    /// Each call is challenged first.
+    pub requires_reverse_thinking: bool,
+    /// The confidence a model must report; the higher one counts.
+    pub min_confidence: u8,
+}
+
+impl ToolSpec {
+    /// A tool that declares nothing but what the model must know: level 0, run alone, asked about.
+    ///
+    /// # Errors
+    ///
+    /// When the schema cannot be written as JSON.
+    pub fn new(name: &str, description: &str, schema: &serde_json::Value) -> Result<Self, serde_json::Error> {
+        Ok(Self {
+            name: name.to_owned(),
+            label: name.to_owned(),
+            description: description.to_owned(),
+            prompt_snippet: None,
+            prompt_guidelines: Vec::new(),
+            parameters: Arc::from(serde_json::value::to_raw_value(schema)?),
+            hidden: false,
+            metadata: Metadata::default(),
+            capability: Capability::default(),
+        })
+    }
+
+    /// The same tool under stricter rules.
+    #[must_use]
+    pub fn stricter(mut self, rules: &Stricter) -> Self {
+        self.metadata.destructive |= rules.destructive;
+        self.metadata.concurrency_safe &= !rules.exclusive;
+        self.metadata.requires_checkpoint |= rules.requires_checkpoint;
+        self.metadata.requires_reverse_thinking |= rules.requires_reverse_thinking;
+        self.capability.min_confidence = self.capability.min_confidence.max(rules.min_confidence.min(100));
+        self
+    }
+}
+
 impl Metadata {
     /// A tool that only looks: concurrency-safe, read-only, allowed straight away.
     pub fn reader(search_hint: &str) -> Self {

@@ -2,8 +2,9 @@
 
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::spec::ToolSpec;
+use crate::spec::{Capability, Metadata, ToolSpec};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
@@ -12,6 +13,17 @@ use tokio_util::sync::CancellationToken;
 pub trait Tool: Send + Sync {
     /// What the tool says of itself.
     fn spec(&self) -> &ToolSpec;
+
+    /// What the model reads about it, when the list of tools is put together for work in this directory.
+    fn description(&self, _workdir: &Path) -> Cow<'_, str> {
+        Cow::Borrowed(&self.spec().description)
+    }
+
+    /// Checks arguments against the tool's schema. Tools that read them into types of their own do that
+    /// when they plan; the others check here.
+    fn check(&self, _arguments: &Map<String, Value>) -> Result<(), ToolError> {
+        Ok(())
+    }
 
     /// Works out what a call would do, without doing it.
     ///
@@ -58,4 +70,39 @@ impl PlanContext {
     pub fn check_cancelled(&self) -> Result<(), ToolError> {
         if self.cancel.is_cancelled() { Err(ToolError::aborted()) } else { Ok(()) }
     }
+}
+
+/// What any tool is.
+pub fn get_metadata(tool: &dyn Tool) -> &Metadata {
+    &tool.spec().metadata
+}
+
+/// What safety measures any tool offers.
+pub fn get_capability(tool: &dyn Tool) -> &Capability {
+    &tool.spec().capability
+}
+
+/// Whether any tool can be previewed.
+pub fn is_dry_runnable(tool: &dyn Tool) -> bool {
+    get_capability(tool).dry_run
+}
+
+/// Whether any tool can be taken back.
+pub fn is_reversible(tool: &dyn Tool) -> bool {
+    get_capability(tool).reversible
+}
+
+/// What the model reads about a tool: its own words, and what the protocol asks for.
+///
+/// The tool's schema is never extended for it.
+pub fn model_description(tool: &dyn Tool, workdir: &Path, previews: bool) -> String {
+    let mut text = tool.description(workdir).into_owned();
+    if previews && is_dry_runnable(tool) {
+        text.push_str("\n[Safety] previews its changes first; call `resolve` to apply or discard them");
+    }
+    let needed = get_capability(tool).min_confidence;
+    if needed > 0 {
+        text.push_str(&format!("\n[Safety] requires _flyto_confidence in input, min={needed}"));
+    }
+    text
 }

@@ -183,7 +183,8 @@ fn head(target: &Operation, tool: &str, clock: &Clock) -> OperationHead {
     }
 }
 
-fn guide(target: &Operation) -> String {
+/// What a person can do about an operation that cannot be taken back.
+pub(crate) fn guide(target: &Operation) -> String {
     match &target.effect {
         OperationEffect::Command { command } => format!(
             "`{}` ran directly in {}, so there is no record of what it changed; look at what it printed and \

@@ -3,6 +3,8 @@
 //! Everything that changes files goes through [`Workspace::apply`]: under the workspace's lock it finishes
 //! what a dead process left, applies, and has the operation recorded before anybody hears of success.
 
+mod calls;
+
 use crate::oplog::{FileLog, LogError};
 use dryad_effects::apply::{Applier, ApplyError, Direction, Records, Request};
 use dryad_effects::contents::Contents;
@@ -64,6 +66,7 @@ struct Opened {
     state: PathBuf,
     applier: Applier,
     log: FileLog,
+    calls: OnceLock<FileLog>,
 }
 
 impl Workspace {
@@ -117,7 +120,7 @@ impl Workspace {
         let vault = Vault::open(&vault).map_err(unusable(&vault))?;
         let log = FileLog::open(&state)?;
         let applier = Applier::new(state.join("journal"), log.path().to_owned(), vault);
-        Ok(self.opened.get_or_init(|| Opened { state, applier, log }))
+        Ok(self.opened.get_or_init(|| Opened { state, applier, log, calls: OnceLock::new() }))
     }
 
     fn note(&self, text: String) {
@@ -164,13 +167,11 @@ impl Workspace {
         Ok(Texts::new(self.opened()?.state.join("texts")))
     }
 
-    /// Records an operation that has been done already.
+    /// Records an operation that has been done already. It is not synced: that would cost more than most
+    /// commands, and a power cut that takes the record has taken the command's own last writes too.
     pub fn record(&self, operation: &Operation) -> Result<(), WorkspaceError> {
         let _lock = self.lock()?;
-        let log = self.log()?;
-        log.append(operation)?;
-        // No journal could bring this record back.
-        Ok(log.sync()?)
+        Ok(self.log()?.append(operation)?)
     }
 
     /// What was repaired since the last time somebody asked.

@@ -16,19 +16,17 @@
 
 use crate::workspace::{Step, Tree, Workspace, write_expectation};
 use anyhow::{Context as _, Result, bail, ensure};
+use dryad_protocol::action::{Resolution, ResolutionAction};
 use dryad_protocol::call::{Call, ToolResult};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::content::UserBlock;
 use dryad_protocol::image::Image;
 use dryad_protocol::operation::OperationEffect;
-use dryad_safety::artifact::Artifacts;
 use dryad_safety::clock::Clock;
 use dryad_safety::diff::text_change;
 use dryad_safety::gate::GrantedRoots;
-use dryad_safety::mask::Mask;
-use dryad_safety::pipeline::{Pipeline, Surroundings};
+use dryad_safety::pipeline::{CallContext, Pipeline, Who};
 use dryad_safety::plan::{Effect, FilesEffect, Plan};
-use dryad_safety::progress::Progress;
 use dryad_safety::registry::Registry;
 use dryad_safety::tool::{PlanContext, Tool};
 use dryad_safety::undo::{self, Mode, Selection};
@@ -38,7 +36,6 @@ use serde_json::{Map, Value};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio_util::sync::CancellationToken;
 
 #[derive(Deserialize)]
 struct CallFile {
@@ -83,11 +80,18 @@ pub fn run(folder: &Path, tools: &[Arc<dyn Tool>]) -> Result<()> {
     let scenario = Scenario::load(folder, tools)?;
     let context = PlanContext::new(scenario.workspace.path());
     match scenario.tool.plan(scenario.call.arguments.clone(), &context) {
-        Ok(Plan::Act(Effect::Files(files))) => scenario.check_change(&files),
-        Ok(Plan::Act(Effect::Command(_))) => bail!("scenarios are for tools that plan file changes"),
+        Ok(Plan::Act(Effect::Files(files))) => scenario.check_change(&files, None),
+        Ok(Plan::Propose(proposal)) => scenario.check_change(&proposal.files, Some(&proposal.preview)),
+        Ok(Plan::Act(Effect::Command(_) | Effect::Foreign(_) | Effect::Resolve(_))) => {
+            bail!("scenarios are for tools that plan file changes")
+        }
         Ok(Plan::Answer(result)) => scenario.check_answer(&result),
         Err(error) => scenario.check_answer(&ToolResult::error(error.to_string())),
     }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
 impl<'a> Scenario<'a> {
@@ -110,7 +114,7 @@ impl<'a> Scenario<'a> {
         ensure!(!self.folder.join("preview.txt").exists(), "there is a preview.txt, but the call changes nothing");
         self.check_result(planned)?;
         let memory = self.memory();
-        let result = self.run_pipeline(&memory)?;
+        let result = self.call(&self.pipeline(&memory)?)?;
         ensure!(result == *planned, "the pipeline gave another result: {result:?}");
         ensure!(
             memory.log()?.newest_first().next().is_none(),
@@ -120,12 +124,19 @@ impl<'a> Scenario<'a> {
         self.check_tree("expected/", &self.expected)
     }
 
-    fn check_change(&self, files: &FilesEffect) -> Result<()> {
-        self.check_result(&files.result)?;
+    /// A proposed change is staged first: the result to check is then what the model is shown.
+    fn check_change(&self, files: &FilesEffect, proposed: Option<&ToolResult>) -> Result<()> {
+        self.check_result(proposed.unwrap_or(&files.result))?;
         self.check_text("preview.txt", &preview(&files.changes, &files.contents, self.workspace.path()))?;
         self.check_tree("after planning", &self.input)?;
         let memory = self.memory();
-        let result = self.run_pipeline(&memory)?;
+        let pipeline = self.pipeline(&memory)?;
+        let mut result = self.call(&pipeline)?;
+        if let Some(proposed) = proposed {
+            ensure!(result.content == proposed.content, "the pipeline showed another preview: {result:?}");
+            self.check_tree("while it is staged", &self.input)?;
+            result = self.apply_staged(&pipeline)?;
+        }
         ensure!(result == files.result, "the pipeline gave another result: {result:?}");
         self.check_tree("after the call", &self.expected)?;
         let log = memory.log()?;
@@ -149,26 +160,27 @@ impl<'a> Scenario<'a> {
         Arc::new(Memory::with_id(self.workspace.path().with_file_name("home"), "scenario"))
     }
 
-    fn run_pipeline(&self, memory: &Arc<Memory>) -> Result<ToolResult> {
+    fn pipeline(&self, memory: &Arc<Memory>) -> Result<Pipeline> {
         let registry = Registry::default();
         registry.register(self.tool.clone())?;
-        let pipeline = Pipeline {
-            registry: Arc::new(registry),
-            gates: vec![Box::new(GrantedRoots::new([self.workspace.path().to_owned()]))],
-            workspace: memory.clone(),
-            session_id: None,
-            clock: Clock::default(),
-            workdir: self.workspace.path().to_owned(),
-            surroundings: Surroundings {
-                mask: Mask::default(),
-                artifacts: Artifacts::new(self.workspace.path().with_file_name("artifacts")),
-            },
-        };
+        let mut pipeline = Pipeline::new(Arc::new(registry), memory.clone(), self.workspace.path());
+        pipeline.gates.push(Box::new(GrantedRoots::new([self.workspace.path().to_owned()])));
+        Ok(pipeline)
+    }
+
+    fn call(&self, pipeline: &Pipeline) -> Result<ToolResult> {
         let arguments = Ok(self.call.arguments.clone());
         let call = Call { id: "scenario".into(), name: self.call.tool.clone(), arguments, message_id: None };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let result = runtime.block_on(pipeline.run(&call, &CancellationToken::new(), &Progress::default()));
-        Ok(result)
+        Ok(runtime()?.block_on(pipeline.run(&call, &CallContext::default())).result)
+    }
+
+    /// Applies the change that the call has staged, as a person would.
+    fn apply_staged(&self, pipeline: &Pipeline) -> Result<ToolResult> {
+        let id = pipeline.pending.find(None)?;
+        let resolution = Resolution { action: ResolutionAction::Apply, reason: "scenario".to_owned(), extra: None };
+        let context = CallContext::default();
+        let applying = pipeline.resolve_action(&id, &resolution, Who::User, &context);
+        Ok(runtime()?.block_on(applying)?.result)
     }
 
     fn check_result(&self, result: &ToolResult) -> Result<()> {

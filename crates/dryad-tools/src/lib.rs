@@ -13,6 +13,7 @@ pub mod grep;
 pub mod ls;
 pub mod path;
 pub mod read;
+pub mod resolve;
 mod target;
 pub mod tool_search;
 pub mod truncate;

@@ -13,7 +13,7 @@ use crate::terminal::{Style, harmless};
 use dryad_agent::event_sink::EventSink;
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::content::UserBlock;
-use dryad_protocol::event::{Event, Growth, MessageEvent, ToolEvent};
+use dryad_protocol::event::{Event, Growth, MessageEvent, SafetyEvent, ToolEvent};
 use dryad_safety::mask::{Mask, MaskStream};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -117,6 +117,7 @@ impl State {
             }
             Event::Message(MessageEvent::MessageEnd { .. }) => self.end_text(),
             Event::Tool(event) => self.tool(event),
+            Event::Safety(event) => self.safety(event),
             Event::Message(MessageEvent::MessageStart { .. }) | Event::Run(_) => Ok(()),
         }
     }
@@ -159,6 +160,25 @@ impl State {
         if self.at_line_start { Ok(()) } else { self.write_text(b"\n") }
     }
 
+    fn safety(&mut self, event: &SafetyEvent<'_>) -> io::Result<()> {
+        let style = self.streams.style;
+        let line = match event {
+            SafetyEvent::SafetyWarning { text, .. } => style.dim(&format!("  ⚠ {text}")).into_owned(),
+            SafetyEvent::PendingActionAdded { id, label, .. } => {
+                let label = self.clean(label);
+                format!("{} waits: {label} ({})", style.cyan("◇"), style.dim(id))
+            }
+            SafetyEvent::PermissionRequest { .. }
+            | SafetyEvent::PermissionResolved { .. }
+            | SafetyEvent::CheckpointRequest { .. }
+            | SafetyEvent::CheckpointResolved { .. }
+            | SafetyEvent::PendingActionResolved { .. }
+            | SafetyEvent::OperationRecorded { .. }
+            | SafetyEvent::OperationRolledBack { .. } => return Ok(()),
+        };
+        self.activity(&format!("{line}\n"))
+    }
+
     fn tool(&mut self, event: &ToolEvent<'_>) -> io::Result<()> {
         match event {
             ToolEvent::ToolExecutionStart { tool_call_id, tool_name, args } => {
@@ -168,7 +188,7 @@ impl State {
                 self.activity(&line)
             }
             ToolEvent::ToolExecutionUpdate { .. } => Ok(()),
-            ToolEvent::ToolExecutionEnd { tool_call_id, tool_name, result, is_error } => {
+            ToolEvent::ToolExecutionEnd { tool_call_id, tool_name, result, is_error, .. } => {
                 let called = self.running.remove(*tool_call_id).unwrap_or_else(|| (*tool_name).to_owned());
                 let text = self.finished(&called, result, *is_error);
                 self.activity(&text)

@@ -27,14 +27,19 @@ use dryad_agent::agent::{Agent, Parts};
 use dryad_agent::event_sink::EventSink;
 use dryad_agent::prompt::{PromptParts, context_files, system_files, system_prompt};
 use dryad_effects::process::Surroundings;
+use dryad_protocol::event::Event;
+use dryad_protocol::id::SessionId;
 use dryad_provider::http::{Http, HttpSettings};
 use dryad_provider::provider::Provider;
 use dryad_provider::registry::Providers;
 use dryad_safety::clock::Clock;
 use dryad_safety::gate::GrantedRoots;
 use dryad_safety::mask::Mask;
+use dryad_safety::observer::Observer;
+use dryad_safety::pending::Pending;
 use dryad_safety::pipeline::Pipeline;
 use dryad_safety::registry::Registry;
+use dryad_safety::spill::Spill;
 use dryad_safety::workspace::Workspace as Memory;
 use noted::Noted;
 use std::path::{Path, PathBuf};
@@ -133,15 +138,21 @@ pub(crate) fn agent(line: &Line, bench: &Bench<'_>, sink: Arc<dyn EventSink>) ->
     let clock = Clock::System;
     let registry = tools::registry(bench, &line.chosen.model)?;
     let system_prompt = system_text(bench, &registry, clock);
+    let watcher = sink.clone();
+    let observer = Observer::new(move |event| watcher.emit(&Event::from(event.clone())));
+    let session_id: SessionId = bench.place.id().into();
+    let artifacts = bench.place.artifacts();
+    let pending = Pending::new(bench.memory.clone(), Some(session_id.clone()), clock).with_observer(observer.clone());
     let pipeline = Pipeline {
-        registry: Arc::new(registry),
-        gates: vec![Box::new(GrantedRoots::new(granted(bench)))],
-        workspace: bench.memory.clone(),
-        session_id: Some(bench.place.id().into()),
-        clock,
-        workdir: bench.workdir.to_owned(),
-        surroundings: Surroundings { mask: line.mask.clone(), artifacts: bench.place.artifacts() },
+        pending: Arc::new(pending),
+        session_id: Some(session_id),
+        processor: Some(Arc::new(Spill::new(artifacts.clone()))),
+        surroundings: Surroundings { mask: line.mask.clone(), artifacts },
+        observer,
+        ..Pipeline::new(Arc::new(registry), bench.memory.clone(), bench.workdir)
     };
+    let mut pipeline = pipeline;
+    pipeline.gates.push(Box::new(GrantedRoots::new(granted(bench))));
     Ok(Agent::new(Parts {
         provider: line.provider.clone(),
         model: line.chosen.model.clone(),

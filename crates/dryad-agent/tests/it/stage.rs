@@ -12,10 +12,8 @@ use dryad_protocol::thinking::ThinkingLevel;
 use dryad_protocol::time::Timestamp;
 use dryad_provider::scripted::{Script, ScriptedProvider, model};
 use dryad_safety::arguments;
-use dryad_safety::artifact::Artifacts;
 use dryad_safety::clock::Clock;
-use dryad_safety::mask::Mask;
-use dryad_safety::pipeline::{Pipeline, Surroundings};
+use dryad_safety::pipeline::Pipeline;
 use dryad_safety::plan::Plan;
 use dryad_safety::registry::Registry;
 use dryad_safety::spec::{Capability, Metadata, ToolSpec};
@@ -51,18 +49,9 @@ impl Stage {
             registry.register(tool).unwrap();
         }
         let sink = Arc::new(Notes::default());
-        let pipeline = Arc::new(Pipeline {
-            registry,
-            gates: Vec::new(),
-            workspace: Arc::new(Workspace::with_id(root.path().join("home"), "story")),
-            session_id: None,
-            clock: Clock::Fixed(Timestamp::default()),
-            workdir: root.path().to_owned(),
-            surroundings: Surroundings {
-                mask: Mask::default(),
-                artifacts: Artifacts::new(root.path().join("artifacts")),
-            },
-        });
+        let workspace = Arc::new(Workspace::with_id(root.path().join("home"), "story"));
+        let pipeline = Pipeline::new(registry, workspace, root.path());
+        let pipeline = Arc::new(Pipeline { clock: Clock::Fixed(Timestamp::default()), ..pipeline });
         let agent = Agent::new(Parts {
             provider: Arc::new(ScriptedProvider::new(script)),
             model: Arc::new(model("story")),

@@ -1,9 +1,10 @@
 //! Planned file changes stay inside the granted roots, in every mode.
 
-use super::{Gate, Verdict};
+use super::{Gate, Subject, Verdict};
 use crate::plan::Effect;
-use crate::spec::ToolSpec;
+use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::path::FilePath;
+use futures_util::future::BoxFuture;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -23,22 +24,29 @@ impl GrantedRoots {
         let real = real_parent(path.as_path())?;
         Ok(self.roots.iter().any(|root| real.starts_with(root)))
     }
-}
 
-impl Gate for GrantedRoots {
-    fn judge(&self, _tool: &ToolSpec, effect: &Effect) -> Result<Verdict, String> {
-        let Effect::Files(files) = effect else { return Ok(Verdict::Allow) };
-        for change in files.changes.iter() {
+    fn judge_changes(&self, changes: &ChangeSet) -> Result<Verdict, String> {
+        for change in changes.iter() {
             let held = self.holds(&change.path).map_err(|error| format!("cannot resolve {}: {error}", change.path))?;
             if !held {
                 return Ok(Verdict::Deny(format!(
-                    "{} is outside the granted roots ({}); grant its directory with --root",
+                    "denied: {} is outside the granted roots ({}); grant its directory with --root",
                     change.path,
                     self.roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", "),
                 )));
             }
         }
         Ok(Verdict::Allow)
+    }
+}
+
+impl Gate for GrantedRoots {
+    fn judge<'a>(&'a self, subject: Subject<'a>) -> BoxFuture<'a, Result<Verdict, String>> {
+        let verdict = match subject.effect {
+            Some(Effect::Files(files)) => self.judge_changes(&files.changes),
+            Some(Effect::Command(_) | Effect::Foreign(_) | Effect::Resolve(_)) | None => Ok(Verdict::Allow),
+        };
+        Box::pin(std::future::ready(verdict))
     }
 }
 

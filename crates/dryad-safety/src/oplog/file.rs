@@ -3,6 +3,7 @@
 //! ```text
 //! oplog             the header, then one line per operation, each with a hash that covers all before it
 //! oplog.torn.1 …    what was cut off its end because it was torn
+//! calls             the same for calls that changed nothing
 //! changes/<id>      change sets too large for a line
 //! ```
 //!
@@ -74,9 +75,18 @@ impl FileLog {
     /// Nothing is written. A torn end is passed over here, and cut off by [`FileLog::mend`] or by the
     /// next append.
     pub fn open(directory: &Path) -> Result<Self, LogError> {
+        Self::named(directory, "oplog")
+    }
+
+    /// Opens the log of calls that changed nothing, which lies beside it.
+    pub fn open_calls(directory: &Path) -> Result<Self, LogError> {
+        Self::named(directory, "calls")
+    }
+
+    fn named(directory: &Path, name: &str) -> Result<Self, LogError> {
         let log = Self {
             directory: directory.to_owned(),
-            file: RecordFile::new(directory.join("oplog")),
+            file: RecordFile::new(directory.join(name)),
             changes: ChangeFiles::new(directory.join("changes")),
             known: Mutex::default(),
         };

@@ -2,7 +2,8 @@
 
 use crate::support::{call, pipeline, plain_call, sh_tool, text, tool};
 use dryad_protocol::call::{Call, ToolResult};
-use dryad_safety::orchestrator::{BatchObserver, MAX_CONCURRENCY, execute_batch};
+use dryad_safety::orchestrator::{BatchContext, BatchObserver, MAX_CONCURRENCY, execute_batch};
+use dryad_safety::pipeline::ToolCallResult;
 use dryad_safety::plan::Plan;
 use dryad_safety::spec::Metadata;
 use dryad_safety::tool::Tool;
@@ -38,7 +39,7 @@ impl BatchObserver for Story {
         self.tell(format!("update {} {:?}", call.id, text(so_far)));
     }
 
-    fn finished(&self, call: &Call, _: &ToolResult) {
+    fn finished(&self, call: &Call, _: &ToolCallResult) {
         self.tell(format!("end {}", call.id));
         if self.steer_after == Some(call.id.as_str()) {
             self.steered.store(true, Ordering::Relaxed);
@@ -48,6 +49,10 @@ impl BatchObserver for Story {
     fn interrupted(&self) -> bool {
         self.steered.load(Ordering::Relaxed)
     }
+}
+
+fn said(ended: &ToolCallResult) -> String {
+    text(&ended.result)
 }
 
 /// Counts how many are inside at once, and lets them out when `expected` are.
@@ -96,8 +101,8 @@ async fn adjacent_safe_calls_meet_and_results_keep_the_order_of_the_calls() {
         call("d", "alone", json!({"say": "d"})),
     ];
     let story = Story::default();
-    let results = execute_batch(&pipeline, &calls, &CancellationToken::new(), &story).await;
-    assert_eq!(results.iter().map(text).collect::<Vec<_>>(), ["met", "met", "met", "d"]);
+    let results = execute_batch(&pipeline, &calls, &BatchContext::default(), &story).await;
+    assert_eq!(results.iter().map(said).collect::<Vec<_>>(), ["met", "met", "met", "d"]);
     let lines = story.lines();
     assert_eq!(lines[..3], ["start a", "start b", "start c"]);
     assert_eq!(lines[6..], ["start d", "end d"]);
@@ -111,7 +116,7 @@ async fn unsafe_and_unknown_calls_run_alone_and_in_order() {
     let calls = ["safe", "other", "other", "missing", "safe"];
     let calls: Vec<_> = calls.iter().enumerate().map(|(n, name)| plain_call(&n.to_string(), name)).collect();
     let story = Story::default();
-    execute_batch(&pipeline, &calls, &CancellationToken::new(), &story).await;
+    execute_batch(&pipeline, &calls, &BatchContext::default(), &story).await;
     let expected: Vec<_> = (0..5).flat_map(|n| [format!("start {n}"), format!("end {n}")]).collect();
     assert_eq!(story.lines(), expected);
 }
@@ -124,8 +129,8 @@ async fn no_more_than_the_bound_run_side_by_side() {
     let calls: Vec<_> = (0..MAX_CONCURRENCY + 5).map(|n| plain_call(&n.to_string(), "meet")).collect();
     // The last five find the meeting full already, so they do not wait.
     let story = Story::default();
-    let results = execute_batch(&pipeline, &calls, &CancellationToken::new(), &story).await;
-    assert!(results.iter().all(|result| text(result) == "met"));
+    let results = execute_batch(&pipeline, &calls, &BatchContext::default(), &story).await;
+    assert!(results.iter().all(|result| said(result) == "met"));
     let before_first_end: Vec<_> = story.lines().into_iter().take_while(|line| line.starts_with("start")).collect();
     assert_eq!(before_first_end.len(), MAX_CONCURRENCY);
 }
@@ -136,9 +141,9 @@ async fn a_waiting_user_message_skips_what_has_not_started() {
     let (pipeline, log) = pipeline(root.path(), vec![sh_tool()]);
     let calls = [call("a", "sh", json!({"command": "true"})), call("b", "sh", json!({"command": "touch made"}))];
     let story = Story { steer_after: Some("a"), ..Story::default() };
-    let results = execute_batch(&pipeline, &calls, &CancellationToken::new(), &story).await;
-    assert_eq!(text(&results[0]), "(no output)");
-    assert_eq!((text(&results[1]).as_str(), results[1].is_error), ("Skipped: a user message is waiting", true));
+    let results = execute_batch(&pipeline, &calls, &BatchContext::default(), &story).await;
+    assert_eq!(said(&results[0]), "(no output)");
+    assert_eq!((said(&results[1]).as_str(), results[1].result.is_error), ("Skipped: a user message is waiting", true));
     assert_eq!(log.operations().len(), 1);
     assert_eq!(story.lines().last().unwrap(), "end b");
 }
@@ -150,15 +155,16 @@ async fn cancelling_stops_the_running_call_and_keeps_the_rest_from_starting() {
     let calls = [call("a", "sh", json!({"command": "sleep 60"})), plain_call("b", "sh")];
     let cancel = CancellationToken::new();
     let stop = cancel.clone();
+    let context = BatchContext { cancel, ..BatchContext::default() };
     let story = Story::default();
-    let (results, ()) = tokio::join!(execute_batch(&pipeline, &calls, &cancel, &story), async {
+    let (results, ()) = tokio::join!(execute_batch(&pipeline, &calls, &context, &story), async {
         while !story.lines().iter().any(|line| line.starts_with("update a")) {
             tokio::task::yield_now().await;
         }
         stop.cancel();
     });
-    assert_eq!(text(&results[0]), "Command aborted");
-    assert_eq!(text(&results[1]), "Aborted before execution");
+    assert_eq!(said(&results[0]), "Command aborted");
+    assert_eq!(said(&results[1]), "Aborted before execution");
     assert_eq!(story.lines()[..2], ["start a", "update a \"\""]);
 }
 
@@ -169,7 +175,7 @@ async fn a_panic_in_one_call_leaves_the_others_alone() {
     let (pipeline, _) = pipeline(root.path(), vec![panics, answer("safe", Metadata::reader("x"))]);
     let calls =
         [call("a", "safe", json!({"say": "1"})), plain_call("b", "panics"), call("c", "safe", json!({"say": "2"}))];
-    let results = execute_batch(&pipeline, &calls, &CancellationToken::new(), &Story::default()).await;
-    assert_eq!(results.iter().map(text).collect::<Vec<_>>(), ["1", "panics crashed: bad luck", "2"]);
-    assert!(results[1].is_error && !results[2].is_error);
+    let results = execute_batch(&pipeline, &calls, &BatchContext::default(), &Story::default()).await;
+    assert_eq!(results.iter().map(said).collect::<Vec<_>>(), ["1", "panics crashed: bad luck", "2"]);
+    assert!(results[1].result.is_error && !results[2].result.is_error);
 }

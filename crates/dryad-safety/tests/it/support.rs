@@ -1,13 +1,10 @@
 //! Small real tools, and a pipeline around them.
 
-use dryad_effects::process::Surroundings;
 use dryad_protocol::call::{Call, ToolResult};
 use dryad_protocol::command::CommandSpec;
 use dryad_protocol::operation::Operation;
 use dryad_protocol::path::FilePath;
 use dryad_safety::arguments;
-use dryad_safety::artifact::Artifacts;
-use dryad_safety::clock::Clock;
 use dryad_safety::gate::GrantedRoots;
 use dryad_safety::mask::Mask;
 use dryad_safety::pipeline::Pipeline;
@@ -105,18 +102,9 @@ pub(crate) fn pipeline(root: &Path, tools: Vec<Arc<dyn Tool>>) -> (Pipeline, Log
     let home = tempfile::tempdir().unwrap();
     let workspace = Arc::new(Workspace::with_id(home.path(), "test"));
     let log = Log { workspace: workspace.clone(), _home: home };
-    let pipeline = Pipeline {
-        registry,
-        gates: vec![Box::new(GrantedRoots::new([root.to_owned()]))],
-        workspace,
-        session_id: None,
-        clock: Clock::default(),
-        workdir: root.to_owned(),
-        surroundings: Surroundings {
-            mask: Mask::new(["sk-very-secret".to_owned()]),
-            artifacts: Artifacts::new(root.join("artifacts")),
-        },
-    };
+    let mut pipeline = Pipeline::new(registry, workspace, root);
+    pipeline.gates.push(Box::new(GrantedRoots::new([root.to_owned()])));
+    pipeline.surroundings.mask = Mask::new(["sk-very-secret".to_owned()]);
     (pipeline, log)
 }
 

@@ -3,9 +3,8 @@
 use crate::support::{Directory, text};
 use dryad_protocol::call::{Call, ToolResult};
 use dryad_safety::artifact::Artifacts;
-use dryad_safety::clock::Clock;
 use dryad_safety::mask::Mask;
-use dryad_safety::pipeline::{Pipeline, Surroundings};
+use dryad_safety::pipeline::{CallContext, Pipeline};
 use dryad_safety::progress::Progress;
 use dryad_safety::registry::Registry;
 use dryad_safety::workspace::Workspace;
@@ -18,18 +17,11 @@ use tokio_util::sync::CancellationToken;
 fn pipeline(directory: &Directory) -> Pipeline {
     let registry = Registry::default();
     registry.register(Arc::new(BashTool::new(BashSettings::default()))).unwrap();
-    Pipeline {
-        registry: Arc::new(registry),
-        gates: Vec::new(),
-        workspace: Arc::new(Workspace::with_id(directory.path().join("home"), "test")),
-        session_id: None,
-        clock: Clock::default(),
-        workdir: directory.path().to_owned(),
-        surroundings: Surroundings {
-            mask: Mask::new(["sk-secret-1234".to_owned()]),
-            artifacts: Artifacts::new(directory.path().join("artifacts")),
-        },
-    }
+    let workspace = Arc::new(Workspace::with_id(directory.path().join("home"), "test"));
+    let mut pipeline = Pipeline::new(Arc::new(registry), workspace, directory.path());
+    pipeline.surroundings.mask = Mask::new(["sk-secret-1234".to_owned()]);
+    pipeline.surroundings.artifacts = Artifacts::new(directory.path().join("artifacts"));
+    pipeline
 }
 
 fn call(arguments: Value) -> Call {
@@ -42,7 +34,7 @@ fn call(arguments: Value) -> Call {
 }
 
 async fn run(directory: &Directory, arguments: Value) -> ToolResult {
-    pipeline(directory).run(&call(arguments), &CancellationToken::new(), &Progress::default()).await
+    pipeline(directory).run(&call(arguments), &CallContext::default()).await.result
 }
 
 #[tokio::test]
@@ -91,12 +83,14 @@ async fn cancelling_keeps_what_was_printed() {
     let cancel = CancellationToken::new();
     let (progress, mut updates) = Progress::watched();
     let pipeline = pipeline(&directory);
+    let context = CallContext { cancel: cancel.clone(), progress, ..CallContext::default() };
     let call = call(json!({"command": "echo hello; sleep 600"}));
     let watching = async {
         updates.wait_for(|update| update.as_ref().is_some_and(|result| text(result) == "hello\n")).await.unwrap();
         cancel.cancel();
     };
-    let (result, ()) = tokio::join!(pipeline.run(&call, &cancel, &progress), watching);
+    let (result, ()) = tokio::join!(pipeline.run(&call, &context), watching);
+    let result = result.result;
     assert_eq!((text(&result), result.is_error), ("hello\n\n\nCommand aborted", true));
     assert_eq!(result.details.unwrap()["cancelled"], json!(true));
 }

@@ -81,7 +81,17 @@ fn call(screen: &Screen, name: &str, arguments: serde_json::Value, result: &Tool
     let args = arguments.as_object().cloned().unwrap_or_else(Map::new);
     screen.emit(&ToolEvent::ToolExecutionStart { tool_call_id: "1", tool_name: name, args: &args }.into());
     let is_error = result.is_error;
-    screen.emit(&ToolEvent::ToolExecutionEnd { tool_call_id: "1", tool_name: name, result, is_error }.into());
+    screen.emit(
+        &ToolEvent::ToolExecutionEnd {
+            tool_call_id: "1",
+            tool_name: name,
+            result,
+            is_error,
+            truncated: false,
+            stored_path: None,
+        }
+        .into(),
+    );
 }
 
 #[test]

@@ -100,7 +100,9 @@ fn shell(tools: &[Arc<dyn Tool>], workdir: &Path) -> Option<String> {
     let arguments = Map::from_iter([("command".to_owned(), Value::from(":"))]);
     match bash.plan(arguments, &PlanContext::new(workdir)).ok()? {
         Plan::Act(Effect::Command(command)) => Some(command.shell),
-        Plan::Act(Effect::Files(_)) | Plan::Answer(_) => None,
+        Plan::Act(Effect::Files(_) | Effect::Foreign(_) | Effect::Resolve(_)) | Plan::Propose(_) | Plan::Answer(_) => {
+            None
+        }
     }
 }
 

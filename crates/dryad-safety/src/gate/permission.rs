@@ -1,0 +1,156 @@
+//! The permission engine as a gate, and whoever is asked when it does not know.
+//!
+//! The engine says allow, ask or deny. A question goes to the handler; without one it stays a question,
+//! which the pipeline stages for a person or refuses.
+
+use super::{Gate, Origin, Subject, Verdict};
+use crate::observer::Observer;
+use crate::permission::{Engine, Judgement, Question, Rule};
+use crate::plan::Effect;
+use dryad_protocol::event::SafetyEvent;
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a handler may take.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What a handler is asked.
+#[derive(Clone, Debug)]
+pub struct PermissionRequest {
+    /// Which call.
+    pub call_id: String,
+    /// Which tool.
+    pub tool_name: String,
+    /// With which arguments.
+    pub arguments: Map<String, Value>,
+    /// Why it is asked.
+    pub reason: String,
+    /// Whether what it would do is known to be dangerous.
+    pub dangerous: bool,
+}
+
+/// What a handler answers.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum PermissionAnswer {
+    /// Yes, this time.
+    Once,
+    /// Yes, and all calls that this rule covers until the program ends; without a rule all of this tool.
+    Session(Option<Rule>),
+    /// No, and perhaps why.
+    Deny(Option<String>),
+}
+
+/// Answers questions about permission.
+pub trait PermissionHandler: Send + Sync {
+    /// Decides on one call.
+    fn ask(&self, request: PermissionRequest) -> BoxFuture<'_, PermissionAnswer>;
+}
+
+/// The gate.
+pub struct Permission {
+    engine: Arc<Engine>,
+    handler: Option<Arc<dyn PermissionHandler>>,
+    patience: Duration,
+    observer: Observer,
+}
+
+impl Permission {
+    /// A gate around this engine that asks this handler, if there is one.
+    pub fn new(engine: Arc<Engine>, handler: Option<Arc<dyn PermissionHandler>>, observer: Observer) -> Self {
+        Self { engine, handler, patience: PATIENCE, observer }
+    }
+
+    /// The same with another deadline for the handler.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    async fn decide(&self, subject: Subject<'_>) -> Verdict {
+        let spec = subject.tool.spec();
+        let question =
+            Question { tool: spec, arguments: subject.arguments, effect: subject.effect, workdir: subject.workdir };
+        let judgement = self.engine.judge(&question);
+        let denied = |reason: &str| {
+            let mut text = format!("Permission denied for tool \"{}\": {reason}", spec.name);
+            self.engine.note_denial(&spec.name);
+            if let Some(reminder) = self.engine.reminder(&spec.name) {
+                text.push_str(&format!("\n\n{reminder}"));
+            }
+            Verdict::Deny(text)
+        };
+        match (&judgement.verdict, subject.origin) {
+            (Verdict::Deny(reason), _) => denied(reason),
+            (Verdict::Ask(_), Origin::Apply | Origin::Rollback) | (Verdict::Allow, _) => {
+                self.engine.note_allowed(&spec.name);
+                subject.notes.set_permission(judgement.source);
+                Verdict::Allow
+            }
+            (Verdict::Ask(reason), Origin::Call) => match &self.handler {
+                Some(handler) => self.ask(subject, handler.as_ref(), reason.clone(), &judgement).await,
+                None => Verdict::Ask(reason.clone()),
+            },
+        }
+    }
+
+    async fn ask(
+        &self,
+        subject: Subject<'_>,
+        handler: &dyn PermissionHandler,
+        reason: String,
+        judgement: &Judgement,
+    ) -> Verdict {
+        let spec = subject.tool.spec();
+        let (tool_call_id, tool_name) = (subject.call.id.as_str(), spec.name.as_str());
+        self.observer.tell(SafetyEvent::PermissionRequest { tool_call_id, tool_name, reason: &reason });
+        let request = PermissionRequest {
+            call_id: tool_call_id.to_owned(),
+            tool_name: tool_name.to_owned(),
+            arguments: subject.arguments.clone(),
+            reason,
+            dangerous: judgement.dangerous,
+        };
+        let answer = tokio::time::timeout(self.patience, handler.ask(request)).await;
+        let verdict = match answer {
+            Ok(PermissionAnswer::Once) => Verdict::Allow,
+            Ok(PermissionAnswer::Session(rule)) => {
+                self.engine.grant(rule.unwrap_or_else(|| Rule::whole_tool(tool_name)));
+                Verdict::Allow
+            }
+            Ok(PermissionAnswer::Deny(None)) => Verdict::Deny(format!("User denied tool \"{tool_name}\"")),
+            Ok(PermissionAnswer::Deny(Some(why))) => {
+                Verdict::Deny(format!("User denied tool \"{tool_name}\": {why}"))
+            }
+            Err(_) => {
+                let seconds = self.patience.as_secs();
+                Verdict::Deny(format!(
+                    "Permission denied for tool \"{tool_name}\": nobody answered within {seconds} seconds"
+                ))
+            }
+        };
+        let allowed = verdict == Verdict::Allow;
+        if allowed {
+            self.engine.note_allowed(tool_name);
+            subject.notes.set_permission("user");
+        } else {
+            self.engine.note_denial(tool_name);
+        }
+        self.observer.tell(SafetyEvent::PermissionResolved { tool_call_id, tool_name, allowed });
+        verdict
+    }
+}
+
+impl Gate for Permission {
+    fn judge<'a>(&'a self, subject: Subject<'a>) -> BoxFuture<'a, Result<Verdict, String>> {
+        Box::pin(async move {
+            Ok(match subject.effect {
+                // What is resolved was judged when it was staged, and is judged again when it is applied.
+                Some(Effect::Resolve(_)) => Verdict::Allow,
+                Some(Effect::Files(_) | Effect::Command(_) | Effect::Foreign(_)) | None => self.decide(subject).await,
+            })
+        })
+    }
+}
