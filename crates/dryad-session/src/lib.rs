@@ -10,6 +10,7 @@
 pub mod breadcrumb;
 pub mod compact;
 pub mod context;
+pub mod export;
 pub mod kind;
 pub mod list;
 mod migrate;

@@ -2,7 +2,7 @@
 
 use crate::session::Session;
 use crate::tree::Node;
-use dryad_protocol::entry::EntryBody;
+use dryad_protocol::entry::{Entry, EntryBody};
 use dryad_protocol::id::SessionId;
 use dryad_protocol::message::{Message, ToolResultMessage};
 use dryad_protocol::usage::Usage;
@@ -89,13 +89,17 @@ impl Stats {
             ..Self::default()
         };
         for node in nodes.into_iter().filter(|node| node.kind.is_said()) {
-            if let Ok(entry) = session.load(node, &mut Vec::new())
-                && let EntryBody::Message { message } = &entry.body
-            {
-                stats.count(message, is_destructive);
+            if let Ok(entry) = session.load(node, &mut Vec::new()) {
+                stats.count_entry(&entry, is_destructive);
             }
         }
         stats
+    }
+
+    pub(crate) fn count_entry(&mut self, entry: &Entry, is_destructive: &dyn Fn(&str) -> bool) {
+        if let EntryBody::Message { message } = &entry.body {
+            self.count(message, is_destructive);
+        }
     }
 
     fn count(&mut self, message: &Message, is_destructive: &dyn Fn(&str) -> bool) {
