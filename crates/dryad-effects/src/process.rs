@@ -4,20 +4,21 @@
 //! and standard error, so that what it prints arrives in the order it was written. What is kept in
 //! memory is bounded; see [`output`].
 //!
-//! Nothing here needs a hook between fork and exec, so that the standard library starts the process
-//! in the cheap way, which does not copy the memory map of a large program.
+//! Without a floor ([`run_above`]) nothing needs a hook between fork and exec, so that the standard library
+//! starts the process in the cheap way, which does not copy the memory map of a large program.
 
 mod group;
 mod output;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use group::Group;
 pub use group::kill_all;
 
 use crate::artifact::Artifacts;
+use crate::landlock::Floor;
 use crate::mask::Mask;
 use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandOutput, CommandSpec};
-use group::Group;
 use output::Output;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -36,7 +37,7 @@ use tokio_util::sync::CancellationToken;
 const DRAIN: Duration = Duration::from_millis(100);
 
 /// At most one update in this time.
-const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Bytes taken from the pipe at once: as many as it holds.
 const PIECE: usize = 64 * 1024;
@@ -81,14 +82,25 @@ pub async fn run(
     cancel: &CancellationToken,
     on_update: &(dyn Fn(String) + Send + Sync),
 ) -> Result<CommandOutcome, ProcessError> {
+    run_above(None, spec, surroundings, cancel, on_update).await
+}
+
+/// Runs `spec` as [`run`] does, on a floor: outside the floor's directories it can delete nothing.
+pub async fn run_above(
+    floor: Option<&Floor>,
+    spec: &CommandSpec,
+    surroundings: &Surroundings,
+    cancel: &CancellationToken,
+    on_update: &(dyn Fn(String) + Send + Sync),
+) -> Result<CommandOutcome, ProcessError> {
     let started = Instant::now();
     if cancel.is_cancelled() {
         return Ok(CommandOutcome { end: CommandEnd::Cancelled, output: CommandOutput::default(), duration_ms: 0 });
     }
-    let (mut child, pipe) = start(spec)?;
+    let (mut child, pipe) = start(spec, floor)?;
     let group = Group::of(&child);
     on_update(String::new());
-    let mut stream = Stream::new(pipe, Output::new(surroundings));
+    let mut stream = Stream::new(pipe, surroundings);
     let deadline = started + Duration::from_secs(spec.timeout_seconds);
     let end = watch(&mut child, &mut stream, deadline, cancel, on_update).await;
     match end {
@@ -106,29 +118,49 @@ pub fn is_running(process: u32) -> bool {
     Path::new("/proc").join(process.to_string()).exists()
 }
 
-fn start(spec: &CommandSpec) -> Result<(Child, Receiver), ProcessError> {
+/// Whether a command has a directory to run in.
+pub(crate) fn check_directory(spec: &CommandSpec) -> Result<(), ProcessError> {
     let directory = spec.cwd.as_path();
     match directory.metadata() {
-        Ok(metadata) if metadata.is_dir() => {}
-        Ok(_) => return Err(ProcessError::NotADirectory(directory.to_owned())),
-        Err(_) => return Err(ProcessError::NoDirectory(directory.to_owned())),
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => Err(ProcessError::NotADirectory(directory.to_owned())),
+        Err(_) => Err(ProcessError::NoDirectory(directory.to_owned())),
     }
+}
+
+fn start(spec: &CommandSpec, floor: Option<&Floor>) -> Result<(Child, Receiver), ProcessError> {
+    check_directory(spec)?;
     let start = || -> io::Result<(Child, Receiver)> {
         let (reader, writer) = io::pipe()?;
         let receiver = Receiver::from_owned_fd(OwnedFd::from(reader))?;
-        let child = Command::new(&spec.shell)
+        let mut command = Command::new(&spec.shell);
+        command
             .arg("-c")
             .arg(&spec.command)
-            .current_dir(directory)
+            .current_dir(spec.cwd.as_path())
             .envs(&spec.env)
             .stdin(Stdio::null())
             .stdout(writer.try_clone()?)
             .stderr(writer)
-            .process_group(0)
-            .spawn()?;
+            .process_group(0);
+        if let Some(floor) = floor {
+            put_under(&mut command, floor);
+        }
+        let child = command.spawn()?;
         Ok((child, receiver))
     };
     start().map_err(|source| ProcessError::Start { shell: spec.shell.clone(), source })
+}
+
+/// Has the child step on the floor before it becomes the shell.
+fn put_under(command: &mut Command, floor: &Floor) {
+    let rules = floor.rules();
+    // SAFETY: the hook makes two system calls and allocates nothing, as is required between fork and exec; the
+    // descriptor is open until the child is spawned, because the floor is borrowed by the caller.
+    #[expect(unsafe_code, reason = "the child must restrict itself before it becomes another program")]
+    unsafe {
+        command.pre_exec(move || Floor::enter(rules));
+    }
 }
 
 /// Reads what the command prints until the shell is gone, its time is up or nobody wants it any more.
@@ -177,7 +209,7 @@ fn exit_code(status: io::Result<ExitStatus>) -> i32 {
 }
 
 /// The reading end of the pipe and what came out of it.
-struct Stream {
+pub(crate) struct Stream {
     pipe: Receiver,
     /// Somebody may still write.
     open: bool,
@@ -188,12 +220,22 @@ struct Stream {
 }
 
 impl Stream {
-    fn new(pipe: Receiver, output: Output) -> Self {
-        Self { pipe, open: true, unseen: false, piece: Vec::new(), output }
+    pub(crate) fn new(pipe: Receiver, surroundings: &Surroundings) -> Self {
+        Self { pipe, open: true, unseen: false, piece: Vec::new(), output: Output::new(surroundings) }
+    }
+
+    /// Whether somebody may still write.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Whether something came since the last view.
+    pub(crate) fn has_news(&self) -> bool {
+        self.unseen
     }
 
     /// Takes what is there, or waits for it. Cancel-safe: nothing is lost when dropped.
-    async fn read(&mut self) {
+    pub(crate) async fn read(&mut self) {
         self.piece.clear();
         self.piece.reserve(PIECE);
         match self.pipe.read_buf(&mut self.piece).await {
@@ -205,14 +247,14 @@ impl Stream {
         }
     }
 
-    fn view(&mut self) -> String {
+    pub(crate) fn view(&mut self) -> String {
         self.unseen = false;
         self.output.view()
     }
 
     /// Reads to the end of the stream, but for a moment at most: somebody may hold it open. What the
     /// pipe holds already is taken however late it is.
-    async fn drain(&mut self) {
+    pub(crate) async fn drain(&mut self) {
         let until = Instant::now() + DRAIN;
         let mut taken = 0;
         while self.open && (taken < PIECE || Instant::now() < until) {
@@ -225,7 +267,7 @@ impl Stream {
 
     /// Everything that came. What a background child prints from now on is read and dropped:
     /// it would otherwise die of a closed pipe.
-    fn finish(self) -> CommandOutput {
+    pub(crate) fn finish(self) -> CommandOutput {
         if self.open {
             tokio::spawn(discard(self.pipe));
         }

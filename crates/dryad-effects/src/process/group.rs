@@ -20,12 +20,12 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_mi
 static ALIVE: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 /// The process group of one command. Dropping it while the command runs kills the group.
-pub(super) struct Group {
+pub(crate) struct Group {
     leader: Option<Pid>,
 }
 
 impl Group {
-    pub(super) fn of(child: &Child) -> Self {
+    pub(crate) fn of(child: &Child) -> Self {
         let leader = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         alive().extend(leader);
         Self { leader }
@@ -71,8 +71,13 @@ impl Group {
     }
 
     /// The command is over; background children it left behind go on.
-    pub(super) fn release(mut self) {
+    pub(crate) fn release(mut self) {
         self.forget();
+    }
+
+    /// Ends the group at once.
+    pub(crate) fn kill(&self) {
+        self.signal(Signal::KILL);
     }
 
     fn signal(&self, signal: Signal) {

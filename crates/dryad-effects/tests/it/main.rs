@@ -1,4 +1,5 @@
-//! Changes, with real processes that die at every step.
+//! Changes, with real processes that die at every step, and rehearsals, with the real kernel.
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "test code lays out files and starts processes")]
 
 mod crash;
+mod rehearse;

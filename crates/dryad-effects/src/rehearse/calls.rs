@@ -1,0 +1,129 @@
+//! System calls that have no safe wrapper elsewhere, each behind one.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+
+/// What a process becomes when it splits in two.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Twin {
+    /// The new one.
+    Child,
+    /// The old one, told the id of the new one.
+    Parent(rustix::process::Pid),
+}
+
+/// Splits this process; the child lives in new namespaces of the kinds in `namespaces`.
+///
+/// The older of the two calls for this is used on purpose: the filters of containers know it, and pretend that the
+/// newer one does not exist.
+pub(super) fn split(namespaces: libc::c_int) -> io::Result<Twin> {
+    let flags = libc::c_ulong::try_from(namespaces | libc::SIGCHLD).map_err(io::Error::other)?;
+    // SAFETY: without a stack and without shared memory this is a fork. The caller is the helper, which has
+    // one thread, so that the child may go on as if nothing had happened.
+    #[expect(unsafe_code, reason = "namespaces are made by a raw system call")]
+    let result = unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) };
+    match i32::try_from(checked(result)?) {
+        Ok(0) => Ok(Twin::Child),
+        Ok(id) => rustix::process::Pid::from_raw(id).map(Twin::Parent).ok_or_else(|| io::ErrorKind::Other.into()),
+        Err(error) => Err(io::Error::other(error)),
+    }
+}
+
+/// Ends this process here and now, without running anything that the twin will run.
+pub(super) fn exit_now(code: i32) -> ! {
+    // SAFETY: ends the process; nothing of it is used afterwards.
+    #[expect(unsafe_code, reason = "a forked process must not run its parent's exit handlers")]
+    unsafe {
+        libc::_exit(code)
+    }
+}
+
+/// Sends a signal to everybody in this process namespace but the caller.
+pub(super) fn signal_everybody(signal: libc::c_int) {
+    // SAFETY: passes two numbers.
+    #[expect(unsafe_code, reason = "a system call without a safe wrapper")]
+    unsafe {
+        libc::kill(-1, signal);
+    }
+}
+
+#[repr(C)]
+struct MountAttributes {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    user_namespace: u64,
+}
+
+/// Makes a tree of mounts read-only, everything mounted in it included.
+pub(super) fn make_read_only(tree: impl AsFd) -> io::Result<()> {
+    const READ_ONLY: u64 = 1;
+    let attributes = MountAttributes { set: READ_ONLY, clear: 0, propagation: 0, user_namespace: 0 };
+    let flags = libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
+    // SAFETY: the path is a literal, the attributes live until the call returns, and their size is told.
+    #[expect(unsafe_code, reason = "a system call without a safe wrapper")]
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            tree.as_fd().as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of::<MountAttributes>(),
+        )
+    };
+    checked(result).map(drop)
+}
+
+/// A descriptor that becomes readable when a child ends. The signal is blocked from now on.
+pub(super) fn child_signals() -> io::Result<OwnedFd> {
+    // SAFETY: the set is initialised by the first call and lives until the last returns.
+    #[expect(unsafe_code, reason = "system calls without safe wrappers")]
+    let descriptor = unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+    };
+    own(i64::from(descriptor))
+}
+
+/// Makes the process with no network but its own loopback able to use that.
+pub(super) fn raise_loopback() -> io::Result<()> {
+    let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None)?;
+    // SAFETY: the request is a plain structure of which all bytes are valid; it lives until the call returns.
+    #[expect(unsafe_code, reason = "a system call without a safe wrapper")]
+    let result = unsafe {
+        let mut request: libc::ifreq = std::mem::zeroed();
+        for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+            *to = *from as libc::c_char;
+        }
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw mut request)
+    };
+    checked(i64::from(result)).map(drop)
+}
+
+/// Lets the file system judge this process as if it were that user.
+pub(super) fn act_as(user: u32, group: u32) {
+    // SAFETY: passes numbers.
+    #[expect(unsafe_code, reason = "system calls without safe wrappers")]
+    unsafe {
+        libc::setfsgid(group);
+        libc::setfsuid(user);
+    }
+}
+
+/// Takes over a descriptor that a system call has just returned.
+pub(super) fn own(result: i64) -> io::Result<OwnedFd> {
+    let descriptor = RawFd::try_from(checked(result)?).map_err(io::Error::other)?;
+    // SAFETY: the kernel has just made it, for us alone.
+    #[expect(unsafe_code, reason = "a descriptor from a raw system call")]
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// A system call's result, or what it complained about.
+pub(super) fn checked(result: i64) -> io::Result<i64> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

@@ -1,0 +1,129 @@
+//! What a rehearsed command changed: its layers, read as a change set.
+//!
+//! Only the layers are walked. Each entry there is looked at beside what stands at the same path in the real tree;
+//! what proves to be the same is left out. The real side becomes the `before` of the change, so that a tree that
+//! has moved on since is refused when the change is applied.
+
+mod images;
+mod walk;
+
+pub(super) use images::strip;
+
+use dryad_protocol::change_set::ChangeSet;
+use dryad_protocol::image::BlobId;
+use dryad_protocol::path::FilePath;
+use dryad_protocol::time::FileTime;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Where a new content lies until it is handed over.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Content {
+    /// Its name.
+    pub blob: BlobId,
+    /// The file in the layer.
+    pub file: PathBuf,
+}
+
+/// Something the command did that a change set cannot say, so that applying it will not do it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct NotCarried {
+    /// Where.
+    pub path: FilePath,
+    /// What.
+    pub what: Uncarried,
+}
+
+/// Kinds of things that a change set cannot say.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Uncarried {
+    /// A pipe, a socket or a device was made.
+    SpecialFile,
+    /// A pipe, a socket or a device was deleted, alone or with the directory it lies in.
+    SpecialFileDeleted,
+    /// What stands there cannot be read, so that it could not be brought back.
+    Unreadable,
+    /// The file has, or gets, a second name; applying makes it a file of its own.
+    HardLink,
+    /// The file had other names: run directly, the command would have changed them all.
+    HardLinkBroken,
+    /// Owner or group were changed, and nothing else.
+    Owner,
+    /// Extended attributes were changed, and nothing else.
+    Attributes,
+}
+
+/// A write outside the granted roots. It is not part of the change set and will never be applied.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct OutsideWrite {
+    /// Where.
+    pub path: FilePath,
+    /// What would have happened.
+    pub kind: OutsideKind,
+}
+
+/// What would have happened outside the granted roots.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum OutsideKind {
+    /// Something new.
+    Created,
+    /// Something else or different.
+    Changed,
+    /// Gone, with everything in it.
+    Deleted,
+}
+
+/// A tree and the layer over it.
+#[derive(Debug)]
+pub(super) struct Covered {
+    /// The tree.
+    pub(super) root: PathBuf,
+    /// The layer's directory.
+    pub(super) upper: PathBuf,
+    /// Whether changes in it are wanted.
+    pub(super) granted: bool,
+}
+
+/// Everything found.
+#[derive(Debug, Default)]
+pub(super) struct Captured {
+    pub(super) changes: ChangeSet,
+    pub(super) contents: Vec<Content>,
+    pub(super) outside_writes: Vec<OutsideWrite>,
+    pub(super) not_carried: Vec<NotCarried>,
+    pub(super) changed_meanwhile: Vec<FilePath>,
+}
+
+/// Reads the layers. What changed in the real tree after `begun` was changed by somebody else meanwhile.
+pub(super) fn capture(trees: &[Covered], begun: FileTime) -> io::Result<Captured> {
+    let mut captured = Captured::default();
+    let mut pairs = Vec::new();
+    for tree in trees {
+        let walked = walk::walk(tree, begun)?;
+        if tree.granted {
+            pairs.extend(walked.pairs);
+            captured.not_carried.extend(walked.not_carried);
+            captured.changed_meanwhile.extend(walked.changed_meanwhile);
+        } else {
+            captured.outside_writes.extend(walked.pairs.iter().filter_map(walk::Pair::as_outside_write));
+        }
+    }
+    images::compare(&pairs, &mut captured)?;
+    Ok(captured)
+}
+
+impl fmt::Display for NotCarried {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.what {
+            Uncarried::SpecialFile => "a pipe, socket or device is not made",
+            Uncarried::SpecialFileDeleted => "a pipe, socket or device is not deleted",
+            Uncarried::Unreadable => "it cannot be read, so it is left alone",
+            Uncarried::HardLink => "it becomes a file of its own instead of a second name",
+            Uncarried::HardLinkBroken => "its other names keep the old content",
+            Uncarried::Owner => "a change of owner or group alone is left out",
+            Uncarried::Attributes => "a change of extended attributes alone is left out",
+        };
+        write!(formatter, "{}: {what}", self.path)
+    }
+}

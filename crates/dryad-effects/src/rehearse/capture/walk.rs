@@ -1,0 +1,218 @@
+//! Walks a layer and pairs each entry with what it stands over.
+
+use super::{Covered, NotCarried, OutsideKind, OutsideWrite, Uncarried};
+use dryad_protocol::path::FilePath;
+use dryad_protocol::time::FileTime;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::{self, Metadata, Permissions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// How the kernel marks a directory in a layer that hides what lies below it.
+const OPAQUE: &str = "user.overlay.opaque";
+
+/// How a file can be marked as a deletion where devices cannot be made.
+const WHITEOUT: &str = "user.overlay.whiteout";
+
+/// One path: what stands there, and what the command left there.
+#[derive(Debug)]
+pub(super) struct Pair {
+    /// In the real tree.
+    pub(super) path: PathBuf,
+    /// What stands there.
+    pub(super) before: Option<Metadata>,
+    /// The entry in the layer, unless the command removed it.
+    pub(super) after: Option<(PathBuf, Metadata)>,
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub(super) struct Walked {
+    pub(super) pairs: Vec<Pair>,
+    pub(super) not_carried: Vec<NotCarried>,
+    pub(super) changed_meanwhile: Vec<FilePath>,
+}
+
+impl Pair {
+    /// What it is outside the granted roots: a look at the metadata is enough there.
+    pub(super) fn as_outside_write(&self) -> Option<OutsideWrite> {
+        let kind = match (&self.before, &self.after) {
+            (None, Some(_)) => OutsideKind::Created,
+            (Some(_), None) => OutsideKind::Deleted,
+            (Some(before), Some((_, after))) if looks_changed(before, after) => OutsideKind::Changed,
+            (Some(_), Some(_)) | (None, None) => return None,
+        };
+        Some(OutsideWrite { path: FilePath::new(&self.path), kind })
+    }
+}
+
+fn looks_changed(before: &Metadata, after: &Metadata) -> bool {
+    let content = |facts: &Metadata| (facts.len(), facts.mtime(), facts.mtime_nsec());
+    before.mode() != after.mode() || (!before.is_dir() && content(before) != content(after))
+}
+
+/// Walks the layer of one tree.
+pub(super) fn walk(tree: &Covered, begun: FileTime) -> io::Result<Walked> {
+    let mut walker = Walker { begun, granted: tree.granted, found: Walked::default() };
+    let (before, after) = (fs::symlink_metadata(&tree.root)?, fs::metadata(&tree.upper)?);
+    if before.mode() != after.mode() {
+        walker.pair(tree.root.clone(), Some(before), Some((tree.upper.clone(), after)));
+    }
+    walker.directory(&tree.root, &tree.upper, Below::Stands)?;
+    Ok(walker.found)
+}
+
+/// What a directory of the layer lies over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Below {
+    /// A directory.
+    Stands,
+    /// Nothing that has entries.
+    Nothing,
+}
+
+struct Walker {
+    begun: FileTime,
+    granted: bool,
+    found: Walked,
+}
+
+impl Walker {
+    fn directory(&mut self, real: &Path, upper: &Path, below: Below) -> io::Result<()> {
+        for name in layer_names(upper)? {
+            self.entry(&real.join(&name), &upper.join(&name), below)?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, real: &Path, upper: &Path, below: Below) -> io::Result<()> {
+        let after = fs::symlink_metadata(upper)?;
+        let before = match below {
+            Below::Stands => at(real)?,
+            Below::Nothing => None,
+        };
+        if is_whiteout(upper, &after) {
+            return before.map_or(Ok(()), |before| self.gone(real, before));
+        }
+        let kind = after.file_type();
+        if kind.is_dir() {
+            return self.made_directory(real, upper, before, after);
+        }
+        if !kind.is_file() && !kind.is_symlink() {
+            self.leave_out(real, Uncarried::SpecialFile);
+            return Ok(());
+        }
+        if before.as_ref().is_some_and(Metadata::is_dir) {
+            self.entries_gone(real)?;
+        }
+        self.pair(real.to_owned(), before, Some((upper.to_owned(), after)));
+        Ok(())
+    }
+
+    fn made_directory(
+        &mut self,
+        real: &Path,
+        upper: &Path,
+        before: Option<Metadata>,
+        after: Metadata,
+    ) -> io::Result<()> {
+        let stood = before.as_ref().is_some_and(Metadata::is_dir);
+        if stood && is_marked(upper, OPAQUE) {
+            let kept: HashSet<OsString> = layer_names(upper)?.into_iter().collect();
+            for name in names(real)?.into_iter().filter(|name| !kept.contains(name)) {
+                let path = real.join(name);
+                if let Some(before) = at(&path)? {
+                    self.gone(&path, before)?;
+                }
+            }
+        }
+        self.pair(real.to_owned(), before, Some((upper.to_owned(), after)));
+        self.directory(real, upper, if stood { Below::Stands } else { Below::Nothing })
+    }
+
+    /// Something of the real tree that the command removed, with everything in it.
+    fn gone(&mut self, real: &Path, before: Metadata) -> io::Result<()> {
+        let kind = before.file_type();
+        if !kind.is_dir() && !kind.is_file() && !kind.is_symlink() {
+            self.leave_out(real, Uncarried::SpecialFileDeleted);
+            return Ok(());
+        }
+        let is_directory = kind.is_dir();
+        self.pair(real.to_owned(), Some(before), None);
+        // Outside the granted roots nobody wants to know each file.
+        if is_directory && self.granted { self.entries_gone(real) } else { Ok(()) }
+    }
+
+    fn entries_gone(&mut self, real: &Path) -> io::Result<()> {
+        let names = match names(real) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                self.leave_out(real, Uncarried::Unreadable);
+                return Ok(());
+            }
+            other => other?,
+        };
+        for name in names {
+            let path = real.join(name);
+            if let Some(before) = at(&path)? {
+                self.gone(&path, before)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, path: PathBuf, before: Option<Metadata>, after: Option<(PathBuf, Metadata)>) {
+        if let Some(before) = &before {
+            // A directory's own time says only that something in it was made or removed; that shows by itself.
+            if !before.is_dir() && changed(before).is_none_or(|changed| changed > self.begun) {
+                self.found.changed_meanwhile.push(FilePath::new(&path));
+            }
+        }
+        self.found.pairs.push(Pair { path, before, after });
+    }
+
+    fn leave_out(&mut self, path: &Path, what: Uncarried) {
+        self.found.not_carried.push(NotCarried { path: FilePath::new(path), what });
+    }
+}
+
+/// When a file, its name or its bits were last changed.
+fn changed(facts: &Metadata) -> Option<FileTime> {
+    FileTime::new(facts.ctime(), u32::try_from(facts.ctime_nsec()).ok()?)
+}
+
+fn at(path: &Path) -> io::Result<Option<Metadata>> {
+    match fs::symlink_metadata(path) {
+        Ok(facts) => Ok(Some(facts)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a directory holds, in order.
+fn names(directory: &Path) -> io::Result<Vec<OsString>> {
+    let mut names = fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+    names.sort();
+    Ok(names)
+}
+
+/// What a directory of a layer holds. It is ours, so one that is closed is opened: files are read and moved out of it
+/// later. What its bits shall be has been noted.
+fn layer_names(directory: &Path) -> io::Result<Vec<OsString>> {
+    if fs::metadata(directory)?.mode() & 0o700 != 0o700 {
+        fs::set_permissions(directory, Permissions::from_mode(0o700))?;
+    }
+    names(directory)
+}
+
+fn is_whiteout(path: &Path, facts: &Metadata) -> bool {
+    (facts.file_type().is_char_device() && facts.rdev() == 0)
+        || (facts.is_file() && facts.len() == 0 && is_marked(path, WHITEOUT))
+}
+
+fn is_marked(path: &Path, attribute: &str) -> bool {
+    let mut value = [0; 8];
+    rustix::fs::lgetxattr(path, attribute, value.as_mut_slice())
+        .is_ok_and(|length| attribute == WHITEOUT || value.get(..length) == Some(b"y"))
+}

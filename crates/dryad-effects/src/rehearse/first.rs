@@ -1,0 +1,213 @@
+//! The first process inside: starts the command, serves its watched system calls, buries the dead, and ends
+//! everybody when the command is over.
+
+use super::calls;
+use super::channel::Inbox;
+use super::message::{Answer, Ended, Failure, Play, STOP, Stage};
+use super::notify::Notifier;
+use super::quota::Quota;
+use super::shell::{self, Word};
+use super::stage::Entered;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, WaitOptions, WaitStatus, wait};
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// What is still running when the command is over may come to its own end in this time.
+const LINGER: Duration = Duration::from_millis(100);
+
+/// Between the request to go and the end by force.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Between two looks at the layers.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Names of left-behind processes that are told.
+const NAMED: usize = 16;
+
+/// A command that runs.
+struct Company<'c> {
+    control: &'c OwnedFd,
+    signals: OwnedFd,
+    notifier: Option<Notifier>,
+    quota: Quota,
+    shell: Pid,
+    /// Whether `/proc` shows the processes in here.
+    sees: bool,
+    /// The shell's exit code, once it is gone, and since when.
+    over: Option<(i32, Instant)>,
+    /// Nobody is left.
+    alone: bool,
+    /// When whoever was asked to go is made to.
+    patience: Option<Instant>,
+    ended: Ended,
+}
+
+/// Runs a command to its end.
+pub(super) fn perform(entered: Entered, play: &Play, stage: &Stage, control: &OwnedFd) -> Result<Answer, Failure> {
+    let failed = |step: &str| {
+        let step = step.to_owned();
+        move |error: io::Error| Failure::of(step, error)
+    };
+    let signals = calls::child_signals().map_err(failed("watch for children"))?;
+    shell::drop_privileges().map_err(failed("give up privileges"))?;
+    let (ours, theirs) = UnixStream::pair().map_err(failed("talk to the shell"))?;
+    let shell = match calls::split(0).map_err(failed("start a process"))? {
+        calls::Twin::Child => shell::become_shell(play, stage.processes, &theirs),
+        calls::Twin::Parent(shell) => shell,
+    };
+    drop(theirs);
+    let mut ended = Ended { read_only: entered.read_only, ..Ended::default() };
+    let mut inbox = Inbox::default();
+    let mut notifier = None;
+    while let Some(word) = inbox.wait::<Word>(&ours).map_err(failed("listen to the shell"))? {
+        match word {
+            Word::Watched => {
+                let listener = inbox.descriptor().filter(|_| entered.shared_processes.is_none());
+                notifier = listener.map(|listener| Notifier::new(listener, entered.trees.clone()));
+                ended.unwatched.clone_from(&entered.shared_processes);
+            }
+            Word::Unwatched(reason) => ended.unwatched = Some(reason),
+            Word::NotStarted(reason) => {
+                return Err(Failure { step: format!("start {}", play.shell), reason, shell: true });
+            }
+        }
+    }
+    let quota = Quota::new(stage.quota, entered.layers);
+    let (sees, over, alone, patience) = (entered.shared_processes.is_none(), None, false, None);
+    let mut company = Company { control, signals, notifier, quota, shell, sees, over, alone, patience, ended };
+    company.accompany();
+    Ok(Answer::Ended(company.finish()))
+}
+
+impl Company<'_> {
+    /// Serves and waits until nobody is left.
+    fn accompany(&mut self) {
+        let mut looked = Instant::now();
+        loop {
+            self.wait_for_something();
+            self.bury();
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                self.look_at_layers();
+            }
+            if self.alone {
+                return;
+            }
+            self.press();
+        }
+    }
+
+    fn wait_for_something(&mut self) {
+        let listener = self.notifier.as_ref().map(Notifier::listener);
+        let mut events = vec![PollFd::new(&self.signals, PollFlags::IN), PollFd::new(self.control, PollFlags::IN)];
+        events.extend(listener.map(|listener| PollFd::from_borrowed_fd(listener, PollFlags::IN)));
+        let pause = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK.subsec_nanos()) };
+        if poll(&mut events, Some(&pause)).is_err() {
+            return;
+        }
+        let happened: Vec<PollFlags> = events.iter().map(PollFd::revents).collect();
+        drop(events);
+        let is = |index: usize, flags: PollFlags| happened.get(index).is_some_and(|now| now.intersects(flags));
+        if is(0, PollFlags::IN) {
+            let mut news = [0; 1024];
+            rustix::io::read(&self.signals, &mut news).ok();
+        }
+        if is(2, PollFlags::IN) {
+            if let Some(notifier) = &mut self.notifier {
+                notifier.serve();
+            }
+        } else if is(2, PollFlags::HUP | PollFlags::ERR) {
+            self.close_ledger();
+        }
+        if is(1, PollFlags::IN | PollFlags::HUP) {
+            self.listen();
+        }
+    }
+
+    /// Takes what dryad says. That it is gone says that nobody wants this any more.
+    fn listen(&mut self) {
+        let mut word = [0];
+        match rustix::io::read(self.control, &mut word) {
+            Ok(1) if word == [STOP] => {
+                self.patience = Some(Instant::now() + GRACE);
+                calls::signal_everybody(libc::SIGTERM);
+                // One that is stopped would never see it.
+                calls::signal_everybody(libc::SIGCONT);
+            }
+            Ok(0) | Err(_) => calls::exit_now(1),
+            Ok(_) => {}
+        }
+    }
+
+    /// Buries the dead and notes the shell among them.
+    fn bury(&mut self) {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((who, status))) if who == self.shell => self.over = Some((exit_code(status), Instant::now())),
+                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+                Ok(None) => return,
+                Err(_) => {
+                    self.alone = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn look_at_layers(&mut self) {
+        if self.ended.over_quota.is_none()
+            && let Some(held) = self.quota.exceeded()
+        {
+            self.ended.over_quota = Some(held);
+            calls::signal_everybody(libc::SIGKILL);
+        }
+    }
+
+    /// Ends by force whoever has had his time.
+    fn press(&mut self) {
+        let now = Instant::now();
+        let is_up = match (self.patience, self.over) {
+            (Some(patience), _) => now >= patience,
+            (None, Some((_, since))) => now >= since + LINGER,
+            (None, None) => false,
+        };
+        if !is_up {
+            return;
+        }
+        if self.patience.is_none() && self.ended.left_running.is_empty() {
+            self.ended.left_running = if self.sees { names() } else { vec!["a process".to_owned()] };
+        }
+        calls::signal_everybody(libc::SIGKILL);
+    }
+
+    fn close_ledger(&mut self) {
+        if let Some(notifier) = self.notifier.take() {
+            self.ended.connects = notifier.into_ledger().into_connects();
+        }
+    }
+
+    fn finish(mut self) -> Ended {
+        self.look_at_layers();
+        self.close_ledger();
+        self.ended.code = self.over.map_or(-1, |(code, _)| code);
+        self.ended
+    }
+}
+
+/// As a shell tells it.
+fn exit_code(status: WaitStatus) -> i32 {
+    status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal)).unwrap_or(-1)
+}
+
+/// The names of the processes that are still here.
+fn names() -> Vec<String> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let others = ids.filter(|id| *id != 1);
+    let name = |id: u32| fs::read_to_string(format!("/proc/{id}/comm")).map(|name| name.trim_end().to_owned()).ok();
+    others.filter_map(name).take(NAMED).collect()
+}

@@ -1,0 +1,179 @@
+//! The directories that rehearsals write to: made, locked while somebody uses them, removed.
+//!
+//! ```text
+//! <base>/1234-0.lock   held by the dryad that rehearses; the kernel lets go of it when that dies
+//! <base>/1234-0/       mount/  0/upper  0/work  1/upper  …
+//! ```
+//!
+//! The lock is there before its directory and goes after it, so that a directory nobody holds is always one that
+//! nobody uses: whoever starts next sweeps it away.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One rehearsal's directory. Dropping it removes everything in it.
+#[derive(Debug)]
+pub(super) struct Claim {
+    directory: PathBuf,
+    lock_path: PathBuf,
+    _lock: File,
+}
+
+impl Claim {
+    /// Makes a directory in `base`, which is made as well if it is not there and must belong to this user alone.
+    pub(super) fn new(base: &Path) -> io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        make_base(base)?;
+        loop {
+            let name = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            let lock_path = base.join(format!("{name}.lock"));
+            let Some(lock) = try_lock(&lock_path)? else { continue };
+            let claim = Self { directory: base.join(name), lock_path, _lock: lock };
+            // The same number may have been given to a process that died.
+            remove_tree(&claim.directory)?;
+            private_directory(&claim.directory)?;
+            private_directory(&claim.mount_point())?;
+            return Ok(claim);
+        }
+    }
+
+    /// An empty directory to mount things on.
+    pub(super) fn mount_point(&self) -> PathBuf {
+        self.directory.join("mount")
+    }
+
+    /// The directory itself.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Makes the directories of layer `index`, for a tree with these facts.
+    pub(super) fn layer(&self, index: usize, tree: &Metadata) -> io::Result<PathBuf> {
+        let layer = self.directory.join(index.to_string());
+        private_directory(&layer)?;
+        private_directory(&layer.join("work"))?;
+        let upper = layer.join("upper");
+        private_directory(&upper)?;
+        // One's own directory cannot always be given away; whoever cannot is seen as the owner inside.
+        if upper.symlink_metadata()?.uid() != tree.uid() || upper.symlink_metadata()?.gid() != tree.gid() {
+            std::os::unix::fs::chown(&upper, Some(tree.uid()), Some(tree.gid())).ok();
+        }
+        fs::set_permissions(&upper, Permissions::from_mode(tree.mode() & 0o7777))?;
+        Ok(layer)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // What stays is swept by the next start.
+        if remove_tree(&self.directory).is_ok() {
+            fs::remove_file(&self.lock_path).ok();
+        }
+    }
+}
+
+/// Removes what rehearsals that died have left in `base`; returns how many there were.
+pub fn sweep(base: &Path) -> usize {
+    let names = fs::read_dir(base).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.file_name());
+    let is_ours = |name: &String| name.starts_with(|first: char| first.is_ascii_digit());
+    let mut claims: Vec<String> = names
+        .filter_map(|name| name.into_string().ok())
+        .filter(is_ours)
+        .map(|name| name.trim_end_matches(".lock").to_owned())
+        .collect();
+    claims.sort();
+    claims.dedup();
+    let is_swept = |name: &&String| {
+        let (directory, lock_path) = (base.join(name), base.join(format!("{name}.lock")));
+        let Ok(Some(lock)) = try_lock(&lock_path) else { return false };
+        let stood = directory.symlink_metadata().is_ok();
+        let removed = remove_tree(&directory).and_then(|()| fs::remove_file(&lock_path)).is_ok();
+        drop(lock);
+        stood && removed
+    };
+    claims.iter().filter(is_swept).count()
+}
+
+/// The lock, unless somebody holds it.
+fn try_lock(path: &Path) -> io::Result<Option<File>> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+    match file.try_lock() {
+        // A sweep may have removed the name between the two calls.
+        Ok(()) => {
+            let is_named = fs::symlink_metadata(path).is_ok_and(|named| {
+                file.metadata().is_ok_and(|held| (held.dev(), held.ino()) == (named.dev(), named.ino()))
+            });
+            Ok(is_named.then_some(file))
+        }
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn make_base(base: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(base)?;
+    let facts = base.symlink_metadata()?;
+    let is_ours = facts.is_dir() && facts.uid() == rustix::process::geteuid().as_raw() && facts.mode() & 0o022 == 0;
+    let refusal = || io::Error::new(io::ErrorKind::PermissionDenied, format!("others may write in {}", base.display()));
+    is_ours.then_some(()).ok_or_else(refusal)
+}
+
+fn private_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
+}
+
+/// Removes a directory and everything in it, whatever its permission bits say.
+pub(super) fn remove_tree(path: &Path) -> io::Result<()> {
+    let facts = match path.symlink_metadata() {
+        Ok(facts) => facts,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if !facts.is_dir() {
+        return fs::remove_file(path);
+    }
+    // Work directories are closed even to their owner.
+    if facts.mode() & 0o700 != 0o700 {
+        fs::set_permissions(path, Permissions::from_mode(0o700))?;
+    }
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() { remove_tree(&entry.path())? } else { fs::remove_file(entry.path())? }
+    }
+    fs::remove_dir(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_leaves_nothing_and_a_dead_one_is_swept() {
+        let root = tempfile::tempdir().unwrap();
+        let base = root.path().join("rehearsals");
+        let claim = Claim::new(&base).unwrap();
+        let layer = claim.layer(0, &root.path().metadata().unwrap()).unwrap();
+        fs::create_dir(layer.join("upper/closed")).unwrap();
+        fs::write(layer.join("upper/closed/file"), "").unwrap();
+        fs::set_permissions(layer.join("upper/closed"), Permissions::from_mode(0o000)).unwrap();
+        assert_eq!(sweep(&base), 0, "it is in use");
+        drop(claim);
+        assert_eq!(fs::read_dir(&base).unwrap().count(), 0);
+        fs::create_dir_all(base.join("77-1/0/upper")).unwrap();
+        fs::write(base.join("77-1.lock"), "").unwrap();
+        fs::create_dir_all(base.join("78-1")).unwrap();
+        fs::write(base.join("79-1.lock"), "").unwrap();
+        assert_eq!(sweep(&base), 2);
+        assert_eq!(fs::read_dir(&base).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_base_that_others_may_write_to_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        fs::set_permissions(root.path(), Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(Claim::new(root.path()).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+    }
+}

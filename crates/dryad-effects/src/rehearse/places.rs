@@ -1,0 +1,222 @@
+//! Puts a rehearsal in namespaces together: trees, layers, masks; runs it; reads what it left.
+
+use super::capture::{self, Captured, Covered};
+use super::layers::{Claim, sweep};
+use super::message::{Overlay, Play, Stage, Task};
+use super::roots::{self, Tree};
+use super::run::{self, Performance};
+use super::{Limit, Network, NetworkAttempt, RehearsalError, RehearsalRequest, Rehearsed, Rung, mounts};
+use crate::process::Surroundings;
+use dryad_protocol::path::FilePath;
+use dryad_protocol::time::FileTime;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use tokio_util::sync::CancellationToken;
+
+/// Sockets through which a daemon could be made to do what the command cannot.
+const CONTROL: [&str; 9] = [
+    "/run/docker.sock",
+    "/run/podman/podman.sock",
+    "/run/containerd/containerd.sock",
+    "/run/crio/crio.sock",
+    "/run/dbus/system_bus_socket",
+    "/run/systemd/private",
+    "/run/snapd.socket",
+    "/run/libvirt/libvirt-sock",
+    "/run/lxd.socket",
+];
+
+/// The same, in the directory each user has for such things.
+const OWN_CONTROL: [&str; 4] = ["bus", "systemd/private", "podman/podman.sock", "docker.sock"];
+
+/// A rehearsal with its directories made.
+struct Set {
+    trees: Vec<Tree>,
+    split: Vec<PathBuf>,
+    stage: Stage,
+    claims: Vec<Claim>,
+    begun: FileTime,
+}
+
+/// Runs a command in namespaces and reads what it changed.
+pub(super) async fn rehearse(
+    request: &RehearsalRequest,
+    rung: Rung,
+    surroundings: &Surroundings,
+    cancel: &CancellationToken,
+    on_update: &(dyn Fn(String) + Send + Sync),
+) -> Result<Rehearsed, RehearsalError> {
+    if cancel.is_cancelled() {
+        return Ok(Rehearsed::nothing(rung));
+    }
+    let set = build(request, rung)?;
+    let command = &request.command;
+    let play = Play { shell: command.shell.clone(), command: command.command.clone(), cwd: command.cwd.clone() };
+    let task = Task::Run { stage: set.stage.clone(), play };
+    let performance = run::perform(&request.helper, &task, command, surroundings, cancel, on_update).await?;
+    if let Some(held) = performance.ended.over_quota {
+        let outcome = Box::new(performance.outcome);
+        return Err(RehearsalError::Quota { held, limit: request.quota, outcome });
+    }
+    tokio::task::spawn_blocking(move || set.read(performance, rung))
+        .await
+        .map_err(|error| RehearsalError::Capture(io::Error::other(error)))?
+}
+
+/// Makes the directories.
+fn build(request: &RehearsalRequest, rung: Rung) -> Result<Set, RehearsalError> {
+    sweep(&request.state);
+    let plan = roots::plan(&request.roots, &request.watched).map_err(RehearsalError::Roots)?;
+    let layers = || -> io::Result<Set> {
+        let mut claims = vec![Claim::new(&request.state)?];
+        let mut overlays = Vec::new();
+        for (index, tree) in plan.trees.iter().enumerate() {
+            let layer = match rung {
+                Rung::Overlay => claim_for(&tree.root, &mut claims)
+                    .map(|claim| claim.layer(index, &tree.root.metadata()?))
+                    .transpose()?
+                    .map(FilePath::new),
+                Rung::Tmpfs | Rung::Journal | Rung::Snapshot | Rung::Direct => None,
+            };
+            overlays.push(Overlay { root: FilePath::new(&tree.root), layer, needed: tree.granted });
+        }
+        let hidden = hidden(request, &claims, &plan.trees);
+        let mount_point = claims.first().map(Claim::mount_point).unwrap_or_default();
+        let stage = Stage {
+            mount_point: FilePath::new(&mount_point),
+            overlays,
+            hidden,
+            silenced: silenced(),
+            passed: passed(request),
+            network: request.network == Network::Allow,
+            quota: request.quota,
+            processes: request.processes,
+        };
+        // The file system's own clock says when what follows began.
+        let facts = fs::metadata(&mount_point)?;
+        let begun = u32::try_from(facts.ctime_nsec()).ok().and_then(|rest| FileTime::new(facts.ctime(), rest));
+        let begun = begun.ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Set { trees: plan.trees.clone(), split: plan.split.clone(), stage, claims, begun })
+    };
+    layers().map_err(RehearsalError::Layers)
+}
+
+/// A claim whose directory may hold the layer over `root`: nothing can lie below its own layer. Without any, the
+/// layer has to be in memory.
+fn claim_for<'c>(root: &Path, claims: &'c mut Vec<Claim>) -> Option<&'c Claim> {
+    let fits = |directory: &Path| {
+        directory
+            .canonicalize()
+            .or_else(|_| directory.parent().unwrap_or(directory).canonicalize())
+            .is_ok_and(|directory| !directory.starts_with(root))
+    };
+    if let Some(known) = claims.iter().position(|claim| fits(claim.directory())) {
+        return claims.get(known);
+    }
+    let name = format!(".dryad-{}", rustix::process::geteuid().as_raw());
+    let base = ["/var/tmp", "/tmp"].iter().map(|place| Path::new(place).join(&name)).find(|base| fits(base))?;
+    sweep(&base);
+    claims.push(Claim::new(&base).ok()?);
+    claims.last()
+}
+
+/// What shall seem empty: dryad's own, unless a tree lies in it.
+fn hidden(request: &RehearsalRequest, claims: &[Claim], trees: &[Tree]) -> Vec<FilePath> {
+    let bases = claims.iter().filter_map(|claim| claim.directory().parent().map(Path::to_owned));
+    let mut hidden: Vec<PathBuf> = request
+        .hidden
+        .iter()
+        .cloned()
+        .chain(bases)
+        .filter_map(|path| path.canonicalize().ok())
+        .filter(|path| path.is_dir() && !trees.iter().any(|tree| tree.root.starts_with(path)))
+        .collect();
+    hidden.sort();
+    hidden.dedup();
+    let inner: Vec<PathBuf> = hidden.clone();
+    hidden.retain(|path| !inner.iter().any(|above| above != path && path.starts_with(above)));
+    hidden.into_iter().map(FilePath::new).collect()
+}
+
+/// The control sockets there are.
+fn silenced() -> Vec<FilePath> {
+    let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let own = own.iter().flat_map(|place| OWN_CONTROL.iter().map(|name| place.join(name)));
+    let is_socket = |path: &PathBuf| path.metadata().is_ok_and(|facts| facts.file_type().is_socket());
+    let mut sockets: Vec<PathBuf> = CONTROL
+        .iter()
+        .map(PathBuf::from)
+        .chain(own)
+        .filter(is_socket)
+        .filter_map(|path| path.canonicalize().ok())
+        .collect();
+    sockets.sort();
+    sockets.dedup();
+    sockets.into_iter().map(FilePath::new).collect()
+}
+
+/// The key agent keeps answering whoever may use the network.
+fn passed(request: &RehearsalRequest) -> Vec<FilePath> {
+    let named = request.command.env.get("SSH_AUTH_SOCK").map(PathBuf::from);
+    let agent = named.or_else(|| std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from));
+    let agent = agent.filter(|_| request.network == Network::Allow).and_then(|path| path.canonicalize().ok());
+    agent.into_iter().map(FilePath::new).collect()
+}
+
+impl Set {
+    /// Reads the layers of a rehearsal that is over.
+    fn read(self, performance: Performance, rung: Rung) -> Result<Rehearsed, RehearsalError> {
+        let Performance { outcome, ended, memory } = performance;
+        let read_only: Vec<&Path> = ended.read_only.iter().map(|(path, _)| path.as_path()).collect();
+        let covered: Vec<Covered> = self
+            .trees
+            .iter()
+            .zip(&self.stage.overlays)
+            .enumerate()
+            .filter(|(_, (tree, _))| !read_only.contains(&tree.root.as_path()))
+            .map(|(index, (tree, overlay))| Covered {
+                root: tree.root.clone(),
+                upper: upper(index, overlay, memory.as_ref()),
+                granted: tree.granted,
+            })
+            .collect();
+        let Captured { changes, contents, outside_writes, not_carried, changed_meanwhile } =
+            capture::capture(&covered, self.begun).map_err(RehearsalError::Capture)?;
+        let split = self.split.into_iter().map(Limit::Split);
+        let read_only = ended.read_only.into_iter().map(|(path, why)| Limit::ReadOnly(path.as_path().to_owned(), why));
+        let attempt = |connect: super::message::Connect| NetworkAttempt {
+            to: connect.to,
+            remote: connect.remote,
+            count: connect.count,
+        };
+        Ok(Rehearsed {
+            outcome,
+            changes,
+            contents,
+            outside_writes,
+            not_carried,
+            changed_meanwhile,
+            network_attempts: ended.connects.into_iter().map(attempt).collect(),
+            left_running: ended.left_running,
+            limits: split.chain(read_only).chain(ended.unwatched.map(Limit::Unwatched)).collect(),
+            rung,
+            _claims: self.claims,
+            _memory: memory,
+        })
+    }
+}
+
+/// Where the layer of overlay `index` lies.
+fn upper(index: usize, overlay: &Overlay, memory: Option<&OwnedFd>) -> PathBuf {
+    let layer = match (&overlay.layer, memory) {
+        (Some(layer), _) => layer.as_path().to_owned(),
+        (None, memory) => {
+            let base = memory.map(|memory| mounts::path_of(memory.as_fd())).unwrap_or_default();
+            Path::new(&base).join(index.to_string())
+        }
+    };
+    layer.join("upper")
+}

@@ -1,0 +1,139 @@
+//! Which trees get a layer.
+//!
+//! Granted roots do, and so do a few places that commands expect to write to; what lands in the latter is told and
+//! then dropped. A tree with other mounts in it cannot lie below one layer, so each of its directories gets one.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+/// More layers than this take too long to mount.
+const MOST: usize = 64;
+
+/// A tree that gets a layer.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Tree {
+    /// Where it is.
+    pub(super) root: PathBuf,
+    /// Whether it belongs to a granted root.
+    pub(super) granted: bool,
+}
+
+/// The trees, and the directories that can only be read because mounts lie in them.
+#[derive(Debug, Default, Eq, PartialEq)]
+pub(super) struct Plan {
+    /// An outer tree comes before those in it.
+    pub(super) trees: Vec<Tree>,
+    /// Directories split into trees: their own files cannot be changed.
+    pub(super) split: Vec<PathBuf>,
+}
+
+/// Plans layers for these directories.
+pub(super) fn plan(granted: &[PathBuf], watched: &[PathBuf]) -> io::Result<Plan> {
+    plan_among(granted, watched, &mount_points(&fs::read("/proc/self/mountinfo")?))
+}
+
+fn plan_among(granted: &[PathBuf], watched: &[PathBuf], mounts: &BTreeSet<PathBuf>) -> io::Result<Plan> {
+    let mut plan = Plan::default();
+    let granted = outermost(granted.iter().map(|root| root.canonicalize()).collect::<io::Result<_>>()?);
+    // A place that is not there, or is covered already, needs no watching.
+    let watched: BTreeSet<PathBuf> = watched.iter().filter_map(|root| root.canonicalize().ok()).collect();
+    let watched = outermost(watched).into_iter().filter(|root| !granted.iter().any(|above| root.starts_with(above)));
+    for (root, is_granted) in watched.map(|root| (root, false)).chain(granted.iter().cloned().map(|root| (root, true)))
+    {
+        if !root.is_dir() {
+            let error = format!("{} is not a directory", root.display());
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, error));
+        }
+        plan.add(&root, is_granted, mounts)?;
+    }
+    plan.trees.sort_by_key(|tree| tree.root.components().count());
+    Ok(plan)
+}
+
+impl Plan {
+    fn add(&mut self, root: &Path, granted: bool, mounts: &BTreeSet<PathBuf>) -> io::Result<()> {
+        let has_mounts = mounts.iter().any(|mount| mount != root && mount.starts_with(root));
+        if !has_mounts && root != Path::new("/") {
+            if self.trees.len() == MOST {
+                return Err(io::Error::other(format!("{} needs too many layers", root.display())));
+            }
+            self.trees.push(Tree { root: root.to_owned(), granted });
+            return Ok(());
+        }
+        self.split.push(root.to_owned());
+        let mut directories: Vec<PathBuf> = fs::read_dir(root)?
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .map(|entry| entry.path())
+            .collect();
+        directories.sort();
+        directories.iter().try_for_each(|directory| self.add(directory, granted, mounts))
+    }
+}
+
+/// Those that lie in none of the others.
+fn outermost(roots: BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let is_inside = |root: &Path| root.ancestors().skip(1).any(|above| roots.contains(above));
+    roots.iter().filter(|root| !is_inside(root)).cloned().collect()
+}
+
+/// Where something is mounted, as the system lists it.
+fn mount_points(list: &[u8]) -> BTreeSet<PathBuf> {
+    let point = |line: &[u8]| {
+        let field = line.split(|byte| *byte == b' ').nth(4)?;
+        Some(PathBuf::from(OsString::from_vec(unescape(field))))
+    };
+    list.split(|byte| *byte == b'\n').filter_map(point).collect()
+}
+
+/// Blanks and the like are written as a backslash and three octal digits.
+fn unescape(field: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let [first, others @ ..] = rest {
+        let octal = |digit: &u8| (b'0'..=b'7').contains(digit);
+        match others {
+            [a, b, c, after @ ..] if *first == b'\\' && octal(a) && octal(b) && octal(c) => {
+                plain.push((a - b'0').wrapping_mul(64).wrapping_add((b - b'0') * 8).wrapping_add(c - b'0'));
+                rest = after;
+            }
+            _ => {
+                plain.push(*first);
+                rest = others;
+            }
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mount_points_with_odd_names_are_read() {
+        let list = b"21 1 8:1 / / rw - ext4 /dev/a rw\n22 21 0:5 / /a\\040b\\134c rw,nosuid shared:1 - tmpfs x rw\n";
+        assert_eq!(mount_points(list), BTreeSet::from([PathBuf::from("/"), PathBuf::from("/a b\\c")]));
+    }
+
+    #[test]
+    fn a_root_with_a_mount_in_it_is_split_and_what_is_covered_is_left_out() {
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path().canonicalize().unwrap();
+        for directory in ["home/work/a/b", "home/work/m", "scratch"] {
+            fs::create_dir_all(base.join(directory)).unwrap();
+        }
+        let at = |name: &str| base.join(name);
+        let mounts = BTreeSet::from([PathBuf::from("/"), at("home/work/a/b")]);
+        let granted = [at("home/work"), at("home/work/m")];
+        let plan = plan_among(&granted, &[at("scratch"), at("nowhere"), at("home/work/a")], &mounts).unwrap();
+        let tree = |name: &str, granted: bool| Tree { root: at(name), granted };
+        assert_eq!(plan.trees, [tree("scratch", false), tree("home/work/m", true), tree("home/work/a/b", true)]);
+        assert_eq!(plan.split, [at("home/work"), at("home/work/a")]);
+        assert!(plan_among(&[at("nowhere")], &[], &mounts).is_err());
+    }
+}

@@ -1,0 +1,179 @@
+//! dryad's side of a rehearsal: starts the helper, shows what the command prints, ends it when it must.
+
+use super::RehearsalError;
+use super::channel::Inbox;
+use super::helper::NAME;
+use super::message::{Answer, Ended, Failure, STOP, Task};
+use crate::process::{Group, ProcessError, Stream, Surroundings, UPDATE_INTERVAL, check_directory};
+use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandSpec};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as Pair;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::io::{AsyncWriteExt as _, Interest};
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// How long the inside may take to end everybody before it is ended itself.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The program that acts as the helper.
+#[derive(Clone, Debug, Default)]
+pub enum Helper {
+    /// This one: its `main` calls [`helper_main`](super::helper_main) before all else.
+    #[default]
+    ThisProgram,
+    /// Another one that does so.
+    At(PathBuf),
+}
+
+/// A rehearsal that is over.
+#[derive(Debug)]
+pub(super) struct Performance {
+    /// What the command did, as anybody would have seen it.
+    pub(super) outcome: CommandOutcome,
+    /// What was seen from inside.
+    pub(super) ended: Ended,
+    /// The file system in memory that holds the layers, if they are there.
+    pub(super) memory: Option<OwnedFd>,
+}
+
+impl Helper {
+    /// The program to start.
+    pub(super) fn program(&self) -> PathBuf {
+        match self {
+            Self::ThisProgram => PathBuf::from("/proc/self/exe"),
+            Self::At(path) => path.clone(),
+        }
+    }
+}
+
+/// dryad's end of the channel.
+struct Channel {
+    stream: UnixStream,
+    inbox: Inbox,
+}
+
+impl Channel {
+    async fn send(&mut self, task: &Task) -> io::Result<()> {
+        let mut line = serde_json::to_vec(task)?;
+        line.push(b'\n');
+        self.stream.write_all(&line).await
+    }
+
+    /// The next answer; nothing when the other end is closed. Cancel-safe: what has arrived is kept.
+    async fn next(&mut self) -> io::Result<Option<Answer>> {
+        let Self { stream, inbox } = self;
+        let stream = &*stream;
+        loop {
+            if let Some(answer) = inbox.line()? {
+                return Ok(Some(answer));
+            }
+            if !stream.async_io(Interest::READABLE, || inbox.fill(stream)).await? {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// Runs a task to its end. Dropping the future ends everybody inside at once.
+pub(super) async fn perform(
+    helper: &Helper,
+    task: &Task,
+    spec: &CommandSpec,
+    surroundings: &Surroundings,
+    cancel: &CancellationToken,
+    on_update: &(dyn Fn(String) + Send + Sync),
+) -> Result<Performance, RehearsalError> {
+    let started = Instant::now();
+    check_directory(spec)?;
+    let (mut child, pipe, mut channel) = start(helper, spec).map_err(RehearsalError::Helper)?;
+    let group = Group::of(&child);
+    channel.send(task).await.map_err(RehearsalError::Helper)?;
+    on_update(String::new());
+    let mut stream = Stream::new(pipe, surroundings);
+    let deadline = started + Duration::from_secs(spec.timeout_seconds);
+    let mut memory = None;
+    let watched = watch(&mut channel, &mut stream, deadline, cancel, on_update, &mut memory).await;
+    if watched.is_err() {
+        group.kill();
+    }
+    stream.drain().await;
+    timeout(PATIENCE, child.wait()).await.ok();
+    group.release();
+    let (end, ended) = watched?;
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Ok(Performance { outcome: CommandOutcome { end, output: stream.finish(), duration_ms }, ended, memory })
+}
+
+fn start(helper: &Helper, spec: &CommandSpec) -> io::Result<(Child, Receiver, Channel)> {
+    let (ours, theirs) = Pair::pair()?;
+    ours.set_nonblocking(true)?;
+    let (reader, writer) = io::pipe()?;
+    let receiver = Receiver::from_owned_fd(OwnedFd::from(reader))?;
+    let child = Command::new(helper.program())
+        .arg0(NAME)
+        .envs(&spec.env)
+        .stdin(OwnedFd::from(theirs))
+        .stdout(writer.try_clone()?)
+        .stderr(writer)
+        .process_group(0)
+        .spawn()?;
+    Ok((child, receiver, Channel { stream: UnixStream::from_std(ours)?, inbox: Inbox::default() }))
+}
+
+/// Reads what comes until the end is told. The order matters: a command that never stops printing must not keep
+/// the other events waiting.
+async fn watch(
+    channel: &mut Channel,
+    stream: &mut Stream,
+    deadline: Instant,
+    cancel: &CancellationToken,
+    on_update: &(dyn Fn(String) + Send + Sync),
+    memory: &mut Option<OwnedFd>,
+) -> Result<(CommandEnd, Ended), RehearsalError> {
+    let mut shown = Instant::now();
+    let mut stopping: Option<(CommandEnd, Instant)> = None;
+    loop {
+        let stopped = stopping.is_some();
+        let force = stopping.map_or(deadline, |(_, force)| force);
+        let end = tokio::select! {
+            biased;
+            () = cancel.cancelled(), if !stopped => CommandEnd::Cancelled,
+            () = sleep_until(force), if stopped => return Err(RehearsalError::Helper(io::ErrorKind::TimedOut.into())),
+            () = sleep_until(deadline), if !stopped => CommandEnd::TimedOut,
+            answer = channel.next() => {
+                match answer.map_err(RehearsalError::Helper)? {
+                    Some(Answer::Layer) => *memory = channel.inbox.descriptor(),
+                    Some(Answer::Failed(failure)) => return Err(refused(failure)),
+                    Some(Answer::Ended(ended)) => {
+                        let end = stopping.map_or(CommandEnd::Exited { code: ended.code }, |(end, _)| end);
+                        return Ok((end, ended));
+                    }
+                    None => return Err(RehearsalError::Helper(io::ErrorKind::UnexpectedEof.into())),
+                }
+                continue;
+            }
+            () = sleep_until(shown + UPDATE_INTERVAL), if stream.has_news() => {
+                on_update(stream.view());
+                shown = Instant::now();
+                continue;
+            }
+            () = stream.read(), if stream.is_open() => continue,
+        };
+        channel.stream.try_write(&[STOP]).map_err(RehearsalError::Helper)?;
+        stopping = Some((end, Instant::now() + PATIENCE));
+    }
+}
+
+fn refused(failure: Failure) -> RehearsalError {
+    if failure.shell {
+        let shell = failure.step.strip_prefix("start ").unwrap_or(&failure.step).to_owned();
+        return ProcessError::Start { shell, source: io::Error::other(failure.reason) }.into();
+    }
+    RehearsalError::Refused { step: failure.step, reason: failure.reason }
+}

@@ -1,0 +1,191 @@
+//! Builds the place a command is rehearsed in; runs as the first process of the new namespaces.
+//!
+//! ```text
+//! /                 everything as it is, read-only           (one recursive bind)
+//! ├─ granted root   writable: what is written goes to a layer (one overlay each)
+//! ├─ proc, dev      its own
+//! └─ dryad's state  empty; control sockets answer nobody
+//! ```
+//!
+//! Invariant: nothing that the command can reach leads to a writable part of the real tree. All paths go through
+//! descriptors, so that neither their length nor what they are made of matters.
+
+use super::calls;
+use super::channel;
+use super::message::{Answer, Failure, Overlay, Stage};
+use super::mounts;
+use dryad_protocol::path::FilePath;
+use rustix::fs::{CWD, Gid, Mode, OFlags, StatVfsMountFlags, Uid, chownat, fstat, fstatvfs, mkdirat, openat};
+use rustix::mount::{MountAttrFlags, MountPropagationFlags, OpenTreeFlags, UnmountFlags, mount_change, unmount};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// The place, built and entered.
+#[derive(Debug)]
+pub(super) struct Entered {
+    /// The directories that the layers fill.
+    pub(super) layers: Vec<OwnedFd>,
+    /// The trees with a layer, by the device numbers they have inside, and the mount they really lie on.
+    pub(super) trees: Vec<(u64, u64)>,
+    /// Why processes are seen as outside, if they are.
+    pub(super) shared_processes: Option<String>,
+    /// Trees that stay read-only although they were wanted, and why.
+    pub(super) read_only: Vec<(FilePath, String)>,
+}
+
+/// The three directories of an overlay.
+struct Parts {
+    lower: OwnedFd,
+    upper: OwnedFd,
+    work: OwnedFd,
+}
+
+/// Builds the place and moves in. Where layers are in memory, `control` gets a descriptor of theirs.
+pub(super) fn enter(stage: &Stage, control: BorrowedFd<'_>) -> Result<Entered, Failure> {
+    let alone = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    step("keep mounts apart", mount_change("/", alone).map_err(io::Error::from))?;
+    let memory = memory_for(stage, control)?;
+    let parts: Vec<io::Result<Parts>> =
+        stage.overlays.iter().enumerate().map(|(index, overlay)| open_parts(overlay, index, memory.as_ref())).collect();
+    let passed: Vec<(&FilePath, OwnedFd)> = stage
+        .passed
+        .iter()
+        .filter_map(|path| Some((path, mounts::clone_of(CWD, path.as_path(), OpenTreeFlags::empty()).ok()?)))
+        .collect();
+    let tree = step("clone the tree", mounts::clone_of(CWD, Path::new("/"), OpenTreeFlags::AT_RECURSIVE))?;
+    step("make the tree read-only", calls::make_read_only(&tree))?;
+    step("mount the tree", mounts::attach(&tree, CWD, stage.mount_point.as_path()))?;
+    let mut entered = Entered { layers: Vec::new(), trees: Vec::new(), shared_processes: None, read_only: Vec::new() };
+    entered.shared_processes = mounts::mount_proc(&tree, stage.processes).err().map(|error| error.to_string());
+    let in_memory = stage.overlays.iter().any(|overlay| overlay.root.as_path().starts_with("/dev/shm"));
+    let memory = if in_memory { mounts::Memory::Real } else { mounts::Memory::Own };
+    step("make devices", mounts::mount_dev(&tree, stage.quota, memory))?;
+    for (overlay, parts) in stage.overlays.iter().zip(parts) {
+        match parts.and_then(|parts| mount_overlay(overlay, parts, &tree)) {
+            Ok((upper, numbers)) => {
+                entered.layers.push(upper);
+                entered.trees.push(numbers);
+            }
+            Err(error) if overlay.needed => {
+                return Err(Failure::of(format!("put a layer over {}", overlay.root), error));
+            }
+            Err(error) => entered.read_only.push((overlay.root.clone(), error.to_string())),
+        }
+    }
+    for path in &stage.hidden {
+        step(&format!("hide {path}"), hide(&tree, path.as_path()))?;
+    }
+    for (path, file) in passed {
+        // Who passes it on may do without it.
+        mounts::attach(&file, &tree, relative(path.as_path())).ok();
+    }
+    for path in &stage.silenced {
+        step(&format!("silence {path}"), silence(&tree, path.as_path()))?;
+    }
+    step("move into the tree", move_in(&tree))?;
+    if !stage.network {
+        step("raise the loopback", calls::raise_loopback())?;
+    }
+    Ok(entered)
+}
+
+fn step<T>(name: &str, result: io::Result<T>) -> Result<T, Failure> {
+    result.map_err(|error| Failure::of(name, error))
+}
+
+/// Mounts a file system in memory for the layers that need it and tells the outside of it, which keeps it alive.
+fn memory_for(stage: &Stage, control: BorrowedFd<'_>) -> Result<Option<OwnedFd>, Failure> {
+    if stage.overlays.iter().all(|overlay| overlay.layer.is_some()) {
+        return Ok(None);
+    }
+    let make = || -> io::Result<OwnedFd> {
+        let size = stage.quota.to_string();
+        let options = [("size", size.as_str()), ("mode", "0700")];
+        let memory = mounts::file_system(c"tmpfs", &options, &[], MountAttrFlags::empty())?;
+        mounts::attach(&memory, CWD, stage.mount_point.as_path())?;
+        channel::send(control, &Answer::Layer, &[memory.as_fd()])?;
+        Ok(memory)
+    };
+    step("keep layers in memory", make()).map(Some)
+}
+
+fn open_parts(overlay: &Overlay, index: usize, memory: Option<&OwnedFd>) -> io::Result<Parts> {
+    let directory = |at: BorrowedFd<'_>, path: &Path| {
+        openat(at, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
+    };
+    let lower = directory(CWD, overlay.root.as_path())?;
+    let layer = match (&overlay.layer, memory) {
+        (Some(layer), _) => directory(CWD, layer.as_path())?,
+        (None, Some(memory)) => {
+            let name = index.to_string();
+            mkdirat(memory, &name, Mode::RWXU)?;
+            let layer = directory(memory.as_fd(), Path::new(&name))?;
+            let facts = fstat(&lower)?;
+            mkdirat(&layer, "work", Mode::RWXU)?;
+            mkdirat(&layer, "upper", Mode::RWXU)?;
+            // One's own directory cannot always be given away; that is the same as for a layer on the disk.
+            let owner = (Some(Uid::from_raw(facts.st_uid)), Some(Gid::from_raw(facts.st_gid)));
+            chownat(&layer, "upper", owner.0, owner.1, rustix::fs::AtFlags::empty()).ok();
+            rustix::fs::chmodat(&layer, "upper", Mode::from_raw_mode(facts.st_mode), rustix::fs::AtFlags::empty())?;
+            layer
+        }
+        (None, None) => return Err(io::ErrorKind::NotFound.into()),
+    };
+    let (upper, work) = (directory(layer.as_fd(), Path::new("upper"))?, directory(layer.as_fd(), Path::new("work"))?);
+    Ok(Parts { lower, upper, work })
+}
+
+/// Mounts an overlay in the new tree; returns the layer, and the tree's device inside and mount outside.
+fn mount_overlay(overlay: &Overlay, parts: Parts, tree: &OwnedFd) -> io::Result<(OwnedFd, (u64, u64))> {
+    let named = |descriptor: &OwnedFd| mounts::path_of(descriptor.as_fd());
+    let (lower, upper, work) = (named(&parts.lower), named(&parts.upper), named(&parts.work));
+    let options =
+        [("lowerdir", lower.as_str()), ("upperdir", upper.as_str()), ("workdir", work.as_str()), ("index", "off")];
+    let attributes = attributes_of(&parts.lower)?;
+    let mount = mounts::file_system(c"overlay", &options, &[c"userxattr", c"volatile"], attributes)?;
+    let device = fstat(&mount)?.st_dev;
+    let outside = mounts::mount_id(parts.lower.as_fd())?;
+    mounts::attach(&mount, tree, relative(overlay.root.as_path()))?;
+    Ok((parts.upper, (device, outside)))
+}
+
+/// The restrictions of the mount a directory lies on.
+fn attributes_of(directory: &OwnedFd) -> io::Result<MountAttrFlags> {
+    let flags = fstatvfs(directory)?.f_flag;
+    let pairs = [
+        (StatVfsMountFlags::RDONLY, MountAttrFlags::MOUNT_ATTR_RDONLY),
+        (StatVfsMountFlags::NOSUID, MountAttrFlags::MOUNT_ATTR_NOSUID),
+        (StatVfsMountFlags::NODEV, MountAttrFlags::MOUNT_ATTR_NODEV),
+        (StatVfsMountFlags::NOEXEC, MountAttrFlags::MOUNT_ATTR_NOEXEC),
+    ];
+    Ok(pairs.into_iter().filter(|(flag, _)| flags.contains(*flag)).map(|(_, attribute)| attribute).collect())
+}
+
+fn hide(tree: &OwnedFd, path: &Path) -> io::Result<()> {
+    let empty =
+        mounts::file_system(c"tmpfs", &[("size", "4096"), ("mode", "0555")], &[], MountAttrFlags::MOUNT_ATTR_RDONLY)?;
+    mounts::attach(&empty, tree, relative(path))
+}
+
+/// Puts what is no socket in a socket's place. One that went away meanwhile needs no silencing.
+fn silence(tree: &OwnedFd, path: &Path) -> io::Result<()> {
+    let nothing = mounts::clone_of(CWD, Path::new("/dev/null"), OpenTreeFlags::empty())?;
+    match mounts::attach(&nothing, tree, relative(path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Makes the new tree the root and lets go of the old one.
+fn move_in(tree: &OwnedFd) -> io::Result<()> {
+    rustix::process::fchdir(tree)?;
+    rustix::process::pivot_root(".", ".")?;
+    unmount(".", UnmountFlags::DETACH)?;
+    Ok(rustix::process::chdir("/")?)
+}
+
+/// A path as seen from the root.
+pub(super) fn relative(path: &Path) -> &Path {
+    path.strip_prefix("/").unwrap_or(path)
+}

@@ -1,0 +1,122 @@
+//! What a rehearsed command cannot do, however hard it tries.
+
+use super::place::{Place, is_root};
+use dryad_effects::rehearse::{Network, RehearsalError, RehearsalRequest};
+use dryad_protocol::command::CommandEnd;
+use std::fs;
+use std::io::Read as _;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::time::{Duration, Instant};
+
+#[tokio::test]
+async fn a_command_that_fills_the_disk_is_ended_with_a_clear_error() {
+    let place = Place::new();
+    let request = RehearsalRequest { quota: 32 << 20, ..place.request("cat /dev/zero > big; echo survived") };
+    let error = place.start(&request).await.unwrap_err();
+    let RehearsalError::Quota { held, limit, outcome } = error else { panic!("{error}") };
+    assert!(held >= limit - limit / 64 && limit == 32 << 20, "{held}");
+    assert!(!outcome.output.text.contains("survived"), "{}", outcome.output.text);
+    assert!(place.state_is_empty());
+    assert!(!place.at("big").exists());
+}
+
+#[tokio::test]
+async fn a_fork_bomb_is_bounded_and_goes() {
+    let place = Place::new();
+    let mut request = place.request("f() { f | f & }; f; sleep 600");
+    request.processes = 400;
+    request.command.timeout_seconds = 1;
+    let begun = Instant::now();
+    let rehearsed = place.start(&request).await.unwrap();
+    assert_eq!(rehearsed.outcome.end, CommandEnd::TimedOut);
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn without_a_network_there_is_only_an_own_loopback() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let command = format!(
+        "(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo reached; (exec 3<>/dev/tcp/192.0.2.1/9) 2>/dev/null && echo reached; cat /proc/net/dev | grep -c :"
+    );
+    let request = RehearsalRequest { network: Network::None, ..place.request(&command) };
+    let rehearsed = place.start(&request).await.unwrap();
+    assert_eq!(rehearsed.outcome.output.text, "1\n");
+    let attempts: Vec<(&str, bool)> =
+        rehearsed.network_attempts.iter().map(|attempt| (attempt.to.as_str(), attempt.remote)).collect();
+    let own = format!("127.0.0.1:{port}");
+    assert_eq!(attempts, [(own.as_str(), false), ("192.0.2.1:9", true)]);
+}
+
+#[tokio::test]
+async fn with_a_network_what_it_connects_to_is_told() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let listen = std::thread::spawn(move || {
+        let mut text = String::new();
+        listener.accept().unwrap().0.read_to_string(&mut text).unwrap();
+        text
+    });
+    let rehearsed = place.rehearse(&format!("echo hello > /dev/tcp/127.0.0.1/{port}")).await;
+    assert_eq!(listen.join().unwrap(), "hello\n");
+    let attempt = &rehearsed.network_attempts[0];
+    assert_eq!((attempt.to.as_str(), attempt.remote, attempt.count), (format!("127.0.0.1:{port}").as_str(), false, 1));
+}
+
+#[tokio::test]
+async fn sockets_in_a_layered_tree_answer_nobody() {
+    let place = Place::new();
+    let _listener = UnixListener::bind(place.at("socket")).unwrap();
+    let command =
+        "perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, pack_sockaddr_un(q(socket))); print $!'";
+    let rehearsed = place.rehearse(command).await;
+    assert_eq!(rehearsed.outcome.output.text, "Connection refused");
+    assert_eq!(rehearsed.network_attempts[0].to, "socket");
+}
+
+#[tokio::test]
+async fn the_machine_cannot_be_changed_from_inside() {
+    let place = Place::new();
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let command = "echo other > /proc/sys/kernel/hostname && echo wrote; echo 1 > /proc/sys/vm/drop_caches && echo wrote; \
+                   rm -f /dev/null /dev/zero; echo h > /proc/sysrq-trigger && echo wrote; mount -t tmpfs none /mnt && echo mounted; \
+                   umount /proc && echo unmounted; umount -l . && echo unmounted; mknod device c 1 3 && echo made; \
+                   touch /etc/dryad-test /usr/dryad-test /sys/dryad-test && echo wrote; kill -9 -1; true";
+    let rehearsed = place.rehearse(command).await;
+    let text = &rehearsed.outcome.output.text;
+    for word in ["wrote", "mounted", "unmounted", "made"] {
+        assert!(!text.lines().any(|line| line == word), "{text}");
+    }
+    assert_eq!(fs::read_to_string("/proc/sys/kernel/hostname").unwrap(), name);
+    assert!(fs::metadata("/dev/null").is_ok() && fs::metadata("/dev/zero").is_ok());
+    assert!(!std::path::Path::new("/etc/dryad-test").exists());
+}
+
+#[tokio::test]
+async fn others_processes_are_not_seen() {
+    let place = Place::new();
+    let outside = std::process::id();
+    let rehearsed = place
+        .rehearse(&format!("echo $$; kill -0 {outside} 2>/dev/null && echo seen; ls -d /proc/[0-9]* | wc -l"))
+        .await;
+    let text = &rehearsed.outcome.output.text;
+    let lines: Vec<u32> = text.lines().map(|line| line.parse().unwrap()).collect();
+    assert!(lines.len() == 2 && lines[0] < 20 && lines[1] < 6, "{text}");
+}
+
+#[tokio::test]
+async fn an_ordinary_user_stays_one_and_root_keeps_what_files_need() {
+    let place = Place::new();
+    let rehearsed = place
+        .rehearse("grep CapEff /proc/self/status | cut -f2; touch f; chown 12345:12345 f && echo given; stat -c %u f")
+        .await;
+    let text = &rehearsed.outcome.output.text;
+    if is_root() {
+        assert!(text.contains("given\n12345\n"), "{text}");
+    } else {
+        assert!(text.starts_with("0000000000000000\n") && !text.contains("given"), "{text}");
+    }
+}

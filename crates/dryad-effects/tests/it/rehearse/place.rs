@@ -1,0 +1,232 @@
+//! A work tree to rehearse in, with everything a rehearsal needs.
+
+use dryad_effects::apply::{Applier, ApplyError, Request};
+use dryad_effects::artifact::Artifacts;
+use dryad_effects::contents::Contents;
+use dryad_effects::mask::Mask;
+use dryad_effects::process::Surroundings;
+use dryad_effects::record_file::RecordFile;
+use dryad_effects::rehearse::{Helper, Network, Rehearsal, RehearsalError, RehearsalRequest, Rehearsed, Rung};
+use dryad_effects::vault::Vault;
+use dryad_protocol::command::CommandSpec;
+use dryad_protocol::path::FilePath;
+use std::collections::BTreeMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// What a tree holds: path → kind, bits, and the length and hash of bytes or target.
+pub(crate) type Print = BTreeMap<PathBuf, (char, u32, (usize, u64))>;
+
+pub(crate) struct Place {
+    pub(crate) directory: TempDir,
+    pub(crate) cancel: CancellationToken,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self::within(&std::env::temp_dir())
+    }
+
+    /// In memory where that can hold layers: many small files are made there in no time.
+    pub(crate) fn quick() -> Self {
+        let memory = Path::new("/dev/shm");
+        let attempt = || -> std::io::Result<()> {
+            let file = tempfile::NamedTempFile::new_in(memory)?;
+            let flags = rustix::fs::XattrFlags::empty();
+            Ok(rustix::fs::setxattr(file.path(), "user.dryad", b"x", flags)?)
+        };
+        if attempt().is_ok() { Self::within(memory) } else { Self::new() }
+    }
+
+    pub(crate) fn within(parent: &Path) -> Self {
+        let directory = tempfile::Builder::new().prefix("rehearse-").tempdir_in(parent).unwrap();
+        fs::create_dir(directory.path().join("work")).unwrap();
+        Self { directory, cancel: CancellationToken::new() }
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.directory.path().canonicalize().unwrap()
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.root().join("work")
+    }
+
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.work().join(name)
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.root().join("state")
+    }
+
+    pub(crate) fn spec(&self, command: &str) -> CommandSpec {
+        CommandSpec {
+            command: command.to_owned(),
+            cwd: FilePath::new(self.work()),
+            env: BTreeMap::from([("LC_ALL".to_owned(), "C".to_owned())]),
+            shell: "/bin/bash".to_owned(),
+            timeout_seconds: 60,
+        }
+    }
+
+    pub(crate) fn request(&self, command: &str) -> RehearsalRequest {
+        RehearsalRequest {
+            command: self.spec(command),
+            roots: vec![self.work()],
+            watched: Vec::new(),
+            hidden: Vec::new(),
+            state: self.state(),
+            cache: None,
+            network: Network::Allow,
+            quota: 1 << 30,
+            processes: 2048,
+            highest: Rung::Overlay,
+            lowest: Rung::Tmpfs,
+            helper: Helper::At(helper()),
+        }
+    }
+
+    pub(crate) fn surroundings(&self) -> Surroundings {
+        Surroundings { mask: Mask::new([]), artifacts: Artifacts::new(self.root().join("artifacts")) }
+    }
+
+    pub(crate) async fn start(&self, request: &RehearsalRequest) -> Result<Rehearsed, RehearsalError> {
+        Rehearsal::start(request, &self.surroundings(), &self.cancel, &|_| {}).await
+    }
+
+    pub(crate) async fn rehearse(&self, command: &str) -> Rehearsed {
+        self.start(&self.request(command)).await.unwrap()
+    }
+
+    /// Runs a command without any of this.
+    pub(crate) fn run_directly(&self, command: &str, work: &Path) -> (i32, String) {
+        let output = std::process::Command::new("/bin/bash")
+            .args(["-c", &format!("exec 2>&1\n{command}")])
+            .env("LC_ALL", "C")
+            .current_dir(work)
+            .stdin(std::process::Stdio::null())
+            .output()
+            .unwrap();
+        (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    pub(crate) fn vault(&self) -> Vault {
+        Vault::open(self.root().join("vault")).unwrap()
+    }
+
+    /// Applies what was rehearsed.
+    pub(crate) fn apply(&self, rehearsed: &Rehearsed) -> Result<(), ApplyError> {
+        let vault = self.vault();
+        rehearsed.hand_over(&vault).unwrap();
+        let applied = self.apply_changes(&rehearsed.changes);
+        if applied.is_err() {
+            rehearsed.take_back(&vault);
+        }
+        applied
+    }
+
+    /// Takes back what was applied.
+    pub(crate) fn undo(&self, rehearsed: &Rehearsed) -> Result<(), ApplyError> {
+        self.apply_changes(&rehearsed.changes.inverse())
+    }
+
+    fn apply_changes(&self, changes: &dryad_protocol::change_set::ChangeSet) -> Result<(), ApplyError> {
+        let log = self.root().join("log");
+        let applier = Applier::new(self.root().join("journal"), log.clone(), self.vault());
+        let request = Request { changes, contents: &Contents::default(), record: "rehearsed" };
+        applier.apply(&request, &mut |_| RecordFile::new(log.clone()).append(b"rehearsed\n"))
+    }
+
+    /// What the work tree holds.
+    pub(crate) fn print(&self) -> Print {
+        print_of(&self.work())
+    }
+
+    /// Whether the rehearsal left nothing in its state directory.
+    pub(crate) fn state_is_empty(&self) -> bool {
+        fs::read_dir(self.state()).is_ok_and(|mut entries| entries.next().is_none())
+    }
+}
+
+/// What a tree holds; its own bits under the empty path.
+pub(crate) fn print_of(root: &Path) -> Print {
+    let mut print = Print::new();
+    let mut todo = vec![root.to_owned()];
+    while let Some(path) = todo.pop() {
+        let facts = fs::symlink_metadata(&path).unwrap();
+        let kind = facts.file_type();
+        let (mark, bytes) = if kind.is_dir() {
+            let mode = facts.permissions().mode();
+            let is_closed = mode & 0o500 != 0o500;
+            if is_closed {
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+            }
+            todo.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            ('d', Vec::new())
+        } else if kind.is_symlink() {
+            use std::os::unix::ffi::OsStrExt as _;
+            ('l', fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec())
+        } else if kind.is_file() {
+            if facts.mode() & 0o400 == 0 {
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+                let bytes = fs::read(&path).unwrap();
+                fs::set_permissions(&path, facts.permissions()).unwrap();
+                ('f', bytes)
+            } else {
+                ('f', fs::read(&path).unwrap())
+            }
+        } else {
+            ('?', Vec::new())
+        };
+        let mode = if kind.is_symlink() { 0 } else { facts.mode() & 0o7777 };
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        print.insert(path.strip_prefix(root).unwrap().to_owned(), (mark, mode, (bytes.len(), hasher.finish())));
+    }
+    restore_bits(root, &print);
+    print
+}
+
+fn restore_bits(root: &Path, print: &Print) {
+    for (path, (mark, mode, _)) in print.iter().rev() {
+        if *mark == 'd' {
+            fs::set_permissions(root.join(path), fs::Permissions::from_mode(*mode)).unwrap();
+        }
+    }
+}
+
+/// Waits until `look` finds something.
+pub(crate) async fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(std::time::Instant::now() < deadline, "it never happened");
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+}
+
+/// The program that acts as the helper.
+pub(crate) fn helper() -> PathBuf {
+    std::env::var_os("DRYAD_TEST_HELPER")
+        .map_or_else(|| env!("CARGO_BIN_EXE_dryad-rehearsal-helper").into(), PathBuf::from)
+}
+
+pub(crate) fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+/// What differs between two trees, in words.
+pub(crate) fn difference(left: &Print, right: &Print) -> String {
+    let only = |a: &Print, b: &Print| {
+        let facts = a.iter().filter(|(path, facts)| b.get(*path) != Some(facts));
+        facts.map(|(path, (mark, mode, _))| format!("{} {mark} {mode:o}", path.display())).collect::<Vec<_>>()
+    };
+    format!("{:?} but {:?}", only(left, right), only(right, left))
+}

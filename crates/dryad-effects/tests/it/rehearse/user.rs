@@ -1,0 +1,43 @@
+//! All of this once more as an ordinary user, when root runs the tests.
+
+use super::place::{helper, is_root};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An id that nobody has.
+const SOMEBODY: &str = "61234";
+
+/// Copies this program and its helper where anybody can run them, beside an open directory for files.
+pub(crate) fn public_copy(place: &Path) -> (PathBuf, PathBuf) {
+    let (program, helping) = (place.join("tests"), place.join("helper"));
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    fs::copy(helper(), &helping).unwrap();
+    fs::create_dir(place.join("files")).unwrap();
+    fs::set_permissions(place, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(place.join("files"), fs::Permissions::from_mode(0o777)).unwrap();
+    (program, helping)
+}
+
+#[test]
+fn an_ordinary_user_can_do_all_of_it() {
+    if !is_root() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let (program, helping) = public_copy(place.path());
+    let output = Command::new("setpriv")
+        .args(["--reuid", SOMEBODY, "--regid", SOMEBODY, "--clear-groups", "--inh-caps=-all"])
+        .arg(program)
+        .args(["rehearse::", "--test-threads=2", "--skip", "ten_thousand", "--skip", "tools::"])
+        .env("DRYAD_TEST_HELPER", helping)
+        .env("TMPDIR", place.path().join("files"))
+        .env("HOME", place.path().join("files"))
+        .current_dir(place.path().join("files"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("rehearsed_and_applied_equals_run_directly_and_undone_equals_the_original ... ok"), "{said}");
+}
