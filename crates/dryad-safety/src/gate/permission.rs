@@ -5,7 +5,7 @@
 
 use super::{Gate, Origin, Subject, Verdict};
 use crate::observer::Observer;
-use crate::permission::{Engine, Judgement, Question, Rule};
+use crate::permission::{Engine, Judgement, Question, denied_text, user_denied_text};
 use crate::plan::Effect;
 use dryad_protocol::event::SafetyEvent;
 use futures_util::future::BoxFuture;
@@ -36,10 +36,10 @@ pub struct PermissionRequest {
 pub enum PermissionAnswer {
     /// Yes, this time.
     Once,
-    /// Yes, and all calls that this rule covers until the program ends; without a rule all of this tool.
-    Session(Option<Rule>),
+    /// Yes, and everything that the narrowest rule for this call covers until the program ends.
+    Session,
     /// No, and perhaps why.
-    Deny(Option<String>),
+    Deny(String),
 }
 
 /// Answers questions about permission.
@@ -73,25 +73,17 @@ impl Permission {
         let spec = subject.tool.spec();
         let question =
             Question { tool: spec, arguments: subject.arguments, effect: subject.effect, workdir: subject.workdir };
-        let judgement = self.engine.judge(&question);
-        let denied = |reason: &str| {
-            let mut text = format!("Permission denied for tool \"{}\": {reason}", spec.name);
-            self.engine.note_denial(&spec.name);
-            if let Some(reminder) = self.engine.reminder(&spec.name) {
-                text.push_str(&format!("\n\n{reminder}"));
-            }
-            Verdict::Deny(text)
-        };
-        match (&judgement.verdict, subject.origin) {
-            (Verdict::Deny(reason), _) => denied(reason),
+        let Judgement { verdict, source, dangerous } = self.engine.judge(&question);
+        match (verdict, subject.origin) {
+            (Verdict::Deny(reason), _) => self.deny(&spec.name, denied_text(&spec.name, &reason)),
             (Verdict::Ask(_), Origin::Apply | Origin::Rollback) | (Verdict::Allow, _) => {
-                self.engine.note_allowed(&spec.name);
-                subject.notes.set_permission(judgement.source);
+                self.engine.record_pass(&spec.name);
+                subject.notes.set_permission(source);
                 Verdict::Allow
             }
             (Verdict::Ask(reason), Origin::Call) => match &self.handler {
-                Some(handler) => self.ask(subject, handler.as_ref(), reason.clone(), &judgement).await,
-                None => Verdict::Ask(reason.clone()),
+                Some(handler) => self.ask(subject, &question, handler.as_ref(), reason, dangerous).await,
+                None => Verdict::Ask(reason),
             },
         }
     }
@@ -99,47 +91,51 @@ impl Permission {
     async fn ask(
         &self,
         subject: Subject<'_>,
+        question: &Question<'_>,
         handler: &dyn PermissionHandler,
         reason: String,
-        judgement: &Judgement,
+        dangerous: bool,
     ) -> Verdict {
-        let spec = subject.tool.spec();
-        let (tool_call_id, tool_name) = (subject.call.id.as_str(), spec.name.as_str());
+        let (tool_call_id, tool_name) = (subject.call.id.as_str(), question.tool.name.as_str());
         self.observer.tell(SafetyEvent::PermissionRequest { tool_call_id, tool_name, reason: &reason });
         let request = PermissionRequest {
             call_id: tool_call_id.to_owned(),
             tool_name: tool_name.to_owned(),
             arguments: subject.arguments.clone(),
             reason,
-            dangerous: judgement.dangerous,
+            dangerous,
         };
         let answer = tokio::time::timeout(self.patience, handler.ask(request)).await;
-        let verdict = match answer {
-            Ok(PermissionAnswer::Once) => Verdict::Allow,
-            Ok(PermissionAnswer::Session(rule)) => {
-                self.engine.grant(rule.unwrap_or_else(|| Rule::whole_tool(tool_name)));
-                Verdict::Allow
+        let refused = match answer {
+            Ok(PermissionAnswer::Once) => None,
+            Ok(PermissionAnswer::Session) => {
+                self.engine.suggest(question).into_iter().for_each(|rule| self.engine.grant(rule));
+                None
             }
-            Ok(PermissionAnswer::Deny(None)) => Verdict::Deny(format!("User denied tool \"{tool_name}\"")),
-            Ok(PermissionAnswer::Deny(Some(why))) => {
-                Verdict::Deny(format!("User denied tool \"{tool_name}\": {why}"))
-            }
+            Ok(PermissionAnswer::Deny(why)) => Some(user_denied_text(tool_name, &why)),
             Err(_) => {
                 let seconds = self.patience.as_secs();
-                Verdict::Deny(format!(
-                    "Permission denied for tool \"{tool_name}\": nobody answered within {seconds} seconds"
-                ))
+                Some(denied_text(tool_name, &format!("nobody answered within {seconds} seconds")))
             }
         };
-        let allowed = verdict == Verdict::Allow;
-        if allowed {
-            self.engine.note_allowed(tool_name);
-            subject.notes.set_permission("user");
-        } else {
-            self.engine.note_denial(tool_name);
-        }
+        let allowed = refused.is_none();
         self.observer.tell(SafetyEvent::PermissionResolved { tool_call_id, tool_name, allowed });
-        verdict
+        match refused {
+            Some(text) => self.deny(tool_name, text),
+            None => {
+                self.engine.record_pass(tool_name);
+                subject.notes.set_permission("user");
+                Verdict::Allow
+            }
+        }
+    }
+
+    /// A denial with this text, and with a word about it when they become many.
+    fn deny(&self, tool: &str, text: String) -> Verdict {
+        Verdict::Deny(match self.engine.record_denial(tool) {
+            Some(reminder) => format!("{text}\n\n{reminder}"),
+            None => text,
+        })
     }
 }
 

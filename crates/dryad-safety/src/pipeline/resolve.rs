@@ -8,11 +8,13 @@ use crate::gate::{Notes, Origin, Stage, Subject, Verdict, judge_all};
 use crate::pending::{ResolveError, StageError, owner_of};
 use crate::plan::{Effect, FilesEffect, Plan};
 use crate::tool::{Tool, ToolError};
+use dryad_effects::pending_files::Claim;
 use dryad_protocol::action::{ActionBody, PendingAction, Resolution, ResolutionAction};
 use dryad_protocol::call::{Call, ToolResult};
 use dryad_protocol::event::SafetyEvent;
 use dryad_protocol::id::ActionId;
 use serde_json::{Map, Value, json};
+use std::fmt;
 use std::sync::Arc;
 
 /// What the model is told when there is nothing to resolve.
@@ -85,16 +87,16 @@ impl Pipeline {
     ) -> Result<Resolved, ResolveFailure> {
         context.check_cancelled()?;
         let claim = self.pending.claim(id).map_err(lost_or_failed)?;
-        let action = self.pending.read(id).map_err(lost_or_failed)?;
+        let action = match self.pending.read(id) {
+            Ok(action) => action,
+            Err(error @ StageError::Damaged { .. }) => return Err(self.drop_unusable(id, claim, error)),
+            Err(error) => return Err(lost_or_failed(error)),
+        };
         if let Some(owner) = owner_of(&action.body)
             && self.pending.callback(id).is_none()
             && !is_running(owner)
         {
-            // Nobody can apply it any more: it is dropped, so that nobody waits for it.
-            claim.remove().map_err(|error| ToolError::new(error.to_string()))?;
-            self.pending.drop_entry(id);
-            let gone = format!("pending action {id} was dropped: the process that would apply it is gone");
-            return Err(ToolError::new(gone).into());
+            return Err(self.drop_unusable(id, claim, "the process that would apply it is gone"));
         }
         let ended = match resolution.action {
             ResolutionAction::Apply => self.apply_action(&action, resolution, who, context).await,
@@ -122,7 +124,17 @@ impl Pipeline {
         Ok(Resolved { result: result?, action })
     }
 
-    /// Drops a staged plan. The outer error stays staged, the inner one does not.
+    /// Drops a record that nobody can apply any more, so that nobody waits for it.
+    fn drop_unusable(&self, id: &ActionId, claim: Claim, why: impl fmt::Display) -> ResolveFailure {
+        self.pending.drop_entry(id);
+        ToolError::new(match claim.remove() {
+            Ok(()) => format!("pending action {id} was dropped: {why}"),
+            Err(error) => format!("pending action {id} cannot be used: {why}; nor removed: {error}"),
+        })
+        .into()
+    }
+
+    /// Drops a staged plan. It is gone also when its own cleaning up fails.
     async fn discard_action(&self, action: &PendingAction, resolution: &Resolution) -> Result<ToolResult, ToolError> {
         let reject = self.pending.callback(&action.id).and_then(|callback| callback.reject);
         let own = match reject {

@@ -4,11 +4,14 @@
 
 mod batch;
 mod deferred;
+mod foreign;
 mod model;
 mod named;
+mod pending;
 mod pipeline;
 mod power_cut;
 mod registry;
+mod rollback;
 mod spill;
 mod support;
 mod two_processes;

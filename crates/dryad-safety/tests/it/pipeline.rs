@@ -46,7 +46,7 @@ async fn a_denied_plan_touches_nothing_and_is_not_recorded() {
     assert!(log.operations().is_empty());
 }
 
-struct Asks;
+pub(crate) struct Asks;
 
 impl Gate for Asks {
     fn judge<'a>(&'a self, _: Subject<'a>) -> BoxFuture<'a, Result<gate::Verdict, String>> {

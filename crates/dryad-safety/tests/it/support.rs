@@ -80,10 +80,15 @@ pub(crate) fn sh_tool() -> Arc<dyn Tool> {
 /// What a pipeline has recorded.
 pub(crate) struct Log {
     workspace: Arc<Workspace>,
-    _home: tempfile::TempDir,
+    home: tempfile::TempDir,
 }
 
 impl Log {
+    /// Where everything lies.
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
     /// Everything recorded, oldest first.
     pub(crate) fn operations(&self) -> Vec<Operation> {
         let log = self.workspace.log().unwrap();
@@ -101,7 +106,7 @@ pub(crate) fn pipeline(root: &Path, tools: Vec<Arc<dyn Tool>>) -> (Pipeline, Log
     }
     let home = tempfile::tempdir().unwrap();
     let workspace = Arc::new(Workspace::with_id(home.path(), "test"));
-    let log = Log { workspace: workspace.clone(), _home: home };
+    let log = Log { workspace: workspace.clone(), home };
     let mut pipeline = Pipeline::new(registry, workspace, root);
     pipeline.gates.push(Box::new(GrantedRoots::new([root.to_owned()])));
     pipeline.surroundings.mask = Mask::new(["sk-very-secret".to_owned()]);
