@@ -18,6 +18,8 @@ mod capture;
 mod channel;
 mod first;
 mod helper;
+mod journal;
+mod kept;
 mod layers;
 mod message;
 mod mounts;
@@ -30,8 +32,11 @@ mod roots;
 mod run;
 mod rung;
 mod shell;
+mod snapshot;
 mod stage;
 mod trial;
+mod witness;
+mod witnessed;
 
 pub use capture::{Content, NotCarried, OutsideKind, OutsideWrite, Uncarried};
 pub use helper::helper_main;
@@ -40,7 +45,7 @@ pub use probe::{Footing, Hold, Ladder, ProbeRequest};
 pub use run::Helper;
 pub use rung::{Rung, SWITCH};
 
-use crate::process::{ProcessError, Surroundings};
+use crate::process::{self, ProcessError, Surroundings};
 use crate::vault::{Vault, VaultError};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandOutput, CommandSpec};
@@ -64,6 +69,8 @@ pub struct RehearsalRequest {
     pub watched: Vec<PathBuf>,
     /// dryad's own directories, which shall seem empty.
     pub hidden: Vec<PathBuf>,
+    /// Where, besides the granted roots, a command that really runs may delete files; see [`crate::landlock`].
+    pub deletable: Vec<PathBuf>,
     /// Where layers are kept; best on the file system of the roots and in none of them.
     pub state: PathBuf,
     /// The file that remembers which rungs work.
@@ -201,14 +208,20 @@ impl Rehearsal {
         cancel: &CancellationToken,
         on_update: &(dyn Fn(String) + Send + Sync),
     ) -> Result<Rehearsed, RehearsalError> {
-        crate::process::check_directory(&request.command)?;
+        process::check_directory(&request.command)?;
         let ladder = find_ladder(request).await?;
         let mut reasons: Vec<String> = Rung::ALL
             .iter()
             .filter_map(|rung| ladder.reason(*rung).map(|reason| format!("{rung}: {reason}")))
             .collect();
         for rung in Rung::ALL.into_iter().filter(|rung| *rung >= ladder.best() && *rung <= request.lowest) {
-            match places::rehearse(request, rung, surroundings, cancel, on_update).await {
+            let rehearsed = match rung {
+                Rung::Overlay | Rung::Tmpfs => places::rehearse(request, rung, surroundings, cancel, on_update).await,
+                Rung::Journal => journal::rehearse(request, surroundings, cancel, on_update).await,
+                Rung::Snapshot => snapshot::rehearse(request, surroundings, cancel, on_update).await,
+                Rung::Direct => run_directly(request, surroundings, cancel, on_update).await,
+            };
+            match rehearsed {
                 Err(error @ RehearsalError::Refused { .. }) => {
                     Ladder::forget(&request.probe());
                     reasons.push(format!("{rung}: {error}"));
@@ -218,6 +231,24 @@ impl Rehearsal {
         }
         Err(RehearsalError::NoRung { reasons })
     }
+}
+
+/// The last resort: runs the command with no way back.
+async fn run_directly(
+    request: &RehearsalRequest,
+    surroundings: &Surroundings,
+    cancel: &CancellationToken,
+    on_update: &(dyn Fn(String) + Send + Sync),
+) -> Result<Rehearsed, RehearsalError> {
+    let floor = request.floor();
+    let outcome = process::run_above(floor.as_ref().ok(), &request.command, surroundings, cancel, on_update).await?;
+    Ok(Rehearsed::of(outcome, Rung::Direct))
+}
+
+fn attempts(connects: Vec<message::Connect>) -> Vec<NetworkAttempt> {
+    let attempt =
+        |connect: message::Connect| NetworkAttempt { to: connect.to, remote: connect.remote, count: connect.count };
+    connects.into_iter().map(attempt).collect()
 }
 
 async fn find_ladder(request: &RehearsalRequest) -> Result<Ladder, RehearsalError> {

@@ -38,8 +38,56 @@ pub(super) fn exit_now(code: i32) -> ! {
     }
 }
 
+/// Who is meant by everybody.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Everybody {
+    /// All processes of the namespace but its first, the caller.
+    Namespace,
+    /// All that descend from the caller, who adopts those whose parents are gone.
+    Descendants,
+}
+
+impl Everybody {
+    /// Sends them a signal.
+    pub(super) fn signal(self, signal: libc::c_int) {
+        match self {
+            Self::Namespace => signal_all(signal),
+            Self::Descendants => {
+                for process in descendants() {
+                    // SAFETY: passes two numbers.
+                    #[expect(unsafe_code, reason = "a system call without a safe wrapper")]
+                    unsafe {
+                        libc::kill(process, signal);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Everybody whose parents, or theirs, lead to this process.
+fn descendants() -> Vec<libc::pid_t> {
+    let parent_of = |process: libc::pid_t| -> Option<libc::pid_t> {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // `pid (name) state parent …`, and the name may hold anything.
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let parents: std::collections::HashMap<libc::pid_t, libc::pid_t> =
+        processes.filter_map(|process| Some((process, parent_of(process)?))).collect();
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let leads_here = |process: &libc::pid_t| {
+        std::iter::successors(Some(*process), |process| parents.get(process).copied())
+            .skip(1)
+            .take(parents.len())
+            .any(|above| above == own)
+    };
+    parents.keys().copied().filter(leads_here).collect()
+}
+
 /// Sends a signal to everybody in this process namespace but the caller.
-pub(super) fn signal_everybody(signal: libc::c_int) {
+fn signal_all(signal: libc::c_int) {
     // SAFETY: passes two numbers.
     #[expect(unsafe_code, reason = "a system call without a safe wrapper")]
     unsafe {

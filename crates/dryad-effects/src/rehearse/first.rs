@@ -1,12 +1,12 @@
 //! The first process inside: starts the command, serves its watched system calls, buries the dead, and ends
 //! everybody when the command is over.
 
-use super::calls;
+use super::calls::{self, Everybody};
 use super::channel::Inbox;
 use super::message::{Answer, Ended, Failure, Play, STOP, Stage};
-use super::notify::Notifier;
+use super::notify::{Judge, Notifier, Usher, Watch};
 use super::quota::Quota;
-use super::shell::{self, Word};
+use super::shell::{self, Bounds, Word};
 use super::stage::Entered;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, WaitOptions, WaitStatus, wait};
@@ -28,15 +28,24 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Names of left-behind processes that are told.
 const NAMED: usize = 16;
 
+/// Who comes with a command, and what they may take.
+#[derive(Debug)]
+pub(super) struct Crowd {
+    /// Who is ended with it.
+    pub(super) everybody: Everybody,
+    /// Whether `/proc` shows these processes and no others.
+    pub(super) sees: bool,
+    /// What they may write.
+    pub(super) quota: Quota,
+}
+
 /// A command that runs.
 struct Company<'c> {
     control: &'c OwnedFd,
     signals: OwnedFd,
-    notifier: Option<Notifier>,
-    quota: Quota,
+    notifier: Option<Notifier<'c>>,
+    crowd: Crowd,
     shell: Pid,
-    /// Whether `/proc` shows the processes in here.
-    sees: bool,
     /// The shell's exit code, once it is gone, and since when.
     over: Option<(i32, Instant)>,
     /// Nobody is left.
@@ -46,29 +55,49 @@ struct Company<'c> {
     ended: Ended,
 }
 
-/// Runs a command to its end.
+/// Runs a command to its end in a place that was built for it.
 pub(super) fn perform(entered: Entered, play: &Play, stage: &Stage, control: &OwnedFd) -> Result<Answer, Failure> {
+    shell::drop_privileges().map_err(|error| Failure::of("give up privileges", error))?;
+    let mut usher = Usher::new(entered.trees);
+    let sees = entered.shared_processes.is_none();
+    let crowd = Crowd { everybody: Everybody::Namespace, sees, quota: Quota::new(stage.quota, entered.layers) };
+    let bounds = Bounds { processes: Some(stage.processes), watch: Watch::Moves, floor: None };
+    // Without an own list of processes a call cannot be traced to who made it.
+    let judge: Option<&mut dyn Judge> = if sees { Some(&mut usher) } else { None };
+    let mut ended = accompany(play, &bounds, crowd, judge, control)?;
+    ended.read_only = entered.read_only;
+    if let Some(reason) = entered.shared_processes {
+        ended.unwatched = Some(reason);
+    }
+    Ok(Answer::Ended(ended))
+}
+
+/// Starts a command and stays with it until nobody is left.
+pub(super) fn accompany(
+    play: &Play,
+    bounds: &Bounds<'_>,
+    crowd: Crowd,
+    mut judge: Option<&mut dyn Judge>,
+    control: &OwnedFd,
+) -> Result<Ended, Failure> {
     let failed = |step: &str| {
         let step = step.to_owned();
         move |error: io::Error| Failure::of(step, error)
     };
     let signals = calls::child_signals().map_err(failed("watch for children"))?;
-    shell::drop_privileges().map_err(failed("give up privileges"))?;
     let (ours, theirs) = UnixStream::pair().map_err(failed("talk to the shell"))?;
     let shell = match calls::split(0).map_err(failed("start a process"))? {
-        calls::Twin::Child => shell::become_shell(play, stage.processes, &theirs),
+        calls::Twin::Child => shell::become_shell(play, bounds, &theirs),
         calls::Twin::Parent(shell) => shell,
     };
     drop(theirs);
-    let mut ended = Ended { read_only: entered.read_only, ..Ended::default() };
+    let mut ended = Ended::default();
     let mut inbox = Inbox::default();
     let mut notifier = None;
     while let Some(word) = inbox.wait::<Word>(&ours).map_err(failed("listen to the shell"))? {
         match word {
             Word::Watched => {
-                let listener = inbox.descriptor().filter(|_| entered.shared_processes.is_none());
-                notifier = listener.map(|listener| Notifier::new(listener, entered.trees.clone()));
-                ended.unwatched.clone_from(&entered.shared_processes);
+                notifier = inbox.descriptor().zip(judge.take()).map(|(listener, judge)| Notifier::new(listener, judge));
             }
             Word::Unwatched(reason) => ended.unwatched = Some(reason),
             Word::NotStarted(reason) => {
@@ -76,16 +105,15 @@ pub(super) fn perform(entered: Entered, play: &Play, stage: &Stage, control: &Ow
             }
         }
     }
-    let quota = Quota::new(stage.quota, entered.layers);
-    let (sees, over, alone, patience) = (entered.shared_processes.is_none(), None, false, None);
-    let mut company = Company { control, signals, notifier, quota, shell, sees, over, alone, patience, ended };
-    company.accompany();
-    Ok(Answer::Ended(company.finish()))
+    let (over, alone, patience) = (None, false, None);
+    let mut company = Company { control, signals, notifier, crowd, shell, over, alone, patience, ended };
+    company.stay();
+    Ok(company.finish())
 }
 
 impl Company<'_> {
     /// Serves and waits until nobody is left.
-    fn accompany(&mut self) {
+    fn stay(&mut self) {
         let mut looked = Instant::now();
         loop {
             self.wait_for_something();
@@ -134,11 +162,14 @@ impl Company<'_> {
         match rustix::io::read(self.control, &mut word) {
             Ok(1) if word == [STOP] => {
                 self.patience = Some(Instant::now() + GRACE);
-                calls::signal_everybody(libc::SIGTERM);
+                self.crowd.everybody.signal(libc::SIGTERM);
                 // One that is stopped would never see it.
-                calls::signal_everybody(libc::SIGCONT);
+                self.crowd.everybody.signal(libc::SIGCONT);
             }
-            Ok(0) | Err(_) => calls::exit_now(1),
+            Ok(0) | Err(_) => {
+                self.crowd.everybody.signal(libc::SIGKILL);
+                calls::exit_now(1)
+            }
             Ok(_) => {}
         }
     }
@@ -160,10 +191,10 @@ impl Company<'_> {
 
     fn look_at_layers(&mut self) {
         if self.ended.over_quota.is_none()
-            && let Some(held) = self.quota.exceeded()
+            && let Some(held) = self.crowd.quota.exceeded()
         {
             self.ended.over_quota = Some(held);
-            calls::signal_everybody(libc::SIGKILL);
+            self.crowd.everybody.signal(libc::SIGKILL);
         }
     }
 
@@ -179,14 +210,14 @@ impl Company<'_> {
             return;
         }
         if self.patience.is_none() && self.ended.left_running.is_empty() {
-            self.ended.left_running = if self.sees { names() } else { vec!["a process".to_owned()] };
+            self.ended.left_running = if self.crowd.sees { names() } else { vec!["a process".to_owned()] };
         }
-        calls::signal_everybody(libc::SIGKILL);
+        self.crowd.everybody.signal(libc::SIGKILL);
     }
 
     fn close_ledger(&mut self) {
-        if let Some(notifier) = self.notifier.take() {
-            self.ended.connects = notifier.into_ledger().into_connects();
+        if let Some(mut notifier) = self.notifier.take() {
+            self.ended.connects = notifier.ledger().into_connects();
         }
     }
 

@@ -6,7 +6,7 @@
 use super::channel::{Inbox, send};
 use super::first;
 use super::message::{Answer, Failure, Stage, Task};
-use super::{calls, notify, trial};
+use super::{calls, notify, trial, witnessed};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_parent_process_death_signal, waitpid};
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -33,6 +33,11 @@ fn serve() -> io::Result<()> {
         Task::Run { stage, play } => in_namespaces(stage, &control, |entered| {
             first::perform(entered, play, stage, &control).unwrap_or_else(Answer::Failed)
         }),
+        Task::Journal { roots, deletable, store, room, play } => {
+            let places = witnessed::Places { roots, deletable, store, room: *room };
+            let answer = witnessed::perform(&places, play, &control);
+            send(&control, &answer.unwrap_or_else(Answer::Failed), &[])
+        }
         Task::Probe(stage) => in_namespaces(stage, &control, |entered| trial::layers(stage, &entered)),
         Task::ProbeNotifier => send(&control, &trial::answer(notify::try_out()), &[]),
     }

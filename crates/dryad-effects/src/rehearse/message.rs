@@ -25,6 +25,19 @@ pub(super) enum Task {
     },
     /// Make the namespaces and find out whether layers behave; the first overlay's root is a tree for that.
     Probe(Stage),
+    /// Run a command as it is, and save what it changes before it does.
+    Journal {
+        /// Where changes are expected.
+        roots: Vec<FilePath>,
+        /// Where else files may be deleted.
+        deletable: Vec<FilePath>,
+        /// The directory for what is saved, with the list of it.
+        store: FilePath,
+        /// Bytes that copies may take.
+        room: u64,
+        /// The command.
+        play: Play,
+    },
     /// Find out whether a process may watch the system calls of another.
     ProbeNotifier,
 }
@@ -107,8 +120,19 @@ pub(super) struct Ended {
     pub(super) over_quota: Option<u64>,
     /// Trees that could only be read, and why.
     pub(super) read_only: Vec<(FilePath, String)>,
+    /// What was written outside the roots, as far as it was seen.
+    pub(super) written: Vec<Written>,
     /// Why directories could not be renamed and connections not be seen.
     pub(super) unwatched: Option<String>,
+}
+
+/// Something written outside the roots.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Written {
+    /// Where.
+    pub(super) path: FilePath,
+    /// Whether nothing stood there before.
+    pub(super) created: bool,
 }
 
 /// Connections that a command tried.

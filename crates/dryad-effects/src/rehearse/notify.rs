@@ -7,9 +7,9 @@
 mod filter;
 pub(super) mod ledger;
 mod rename;
-mod task;
+pub(super) mod task;
 
-pub(super) use filter::watch_me;
+pub(super) use filter::{Watch, watch_me};
 
 use super::calls::{self, checked};
 use ledger::Ledger;
@@ -26,19 +26,32 @@ pub(super) enum Verdict {
     Done(Result<(), i32>),
 }
 
+/// Decides on watched calls.
+pub(super) trait Judge {
+    /// Decides on one call.
+    fn judge(&mut self, call: &libc::seccomp_notif) -> Verdict;
+
+    /// Hands over the connections seen.
+    fn ledger(&mut self) -> Ledger;
+}
+
 /// Answers the watched calls of everybody inside.
-#[derive(Debug)]
-pub(super) struct Notifier {
+pub(super) struct Notifier<'j> {
     listener: OwnedFd,
+    judge: &'j mut dyn Judge,
+}
+
+/// Judges the calls of a rehearsal: does what an overlay refuses, and notes connections.
+#[derive(Debug)]
+pub(super) struct Usher {
     ledger: Ledger,
     mover: Mover,
 }
 
-impl Notifier {
-    /// `trees` are those with a layer: the device inside and the mount outside.
-    pub(super) fn new(listener: OwnedFd, trees: Vec<(u64, u64)>) -> Self {
+impl<'j> Notifier<'j> {
+    pub(super) fn new(listener: OwnedFd, judge: &'j mut dyn Judge) -> Self {
         filter::wake_on_the_same_core(&listener);
-        Self { listener, ledger: Ledger::default(), mover: Mover::new(trees) }
+        Self { listener, judge }
     }
 
     pub(super) fn listener(&self) -> BorrowedFd<'_> {
@@ -48,14 +61,24 @@ impl Notifier {
     /// Answers one call that waits.
     pub(super) fn serve(&mut self) {
         let Ok(call) = receive(&self.listener) else { return };
-        let verdict = self.judge(&call);
+        let verdict = self.judge.judge(&call);
         answer(&self.listener, call.id, verdict).ok();
     }
 
-    pub(super) fn into_ledger(self) -> Ledger {
-        self.ledger
+    /// The connections seen so far.
+    pub(super) fn ledger(&mut self) -> Ledger {
+        self.judge.ledger()
     }
+}
 
+impl Usher {
+    /// `trees` are those with a layer: the device inside and the mount outside.
+    pub(super) fn new(trees: Vec<(u64, u64)>) -> Self {
+        Self { ledger: Ledger::default(), mover: Mover::new(trees) }
+    }
+}
+
+impl Judge for Usher {
     fn judge(&mut self, call: &libc::seccomp_notif) -> Verdict {
         let [a, b, c, d, e, _] = call.data.args;
         let here = libc::AT_FDCWD as u64;
@@ -77,6 +100,10 @@ impl Notifier {
         }
         let _ = here;
         Verdict::GoOn
+    }
+
+    fn ledger(&mut self) -> Ledger {
+        std::mem::take(&mut self.ledger)
     }
 }
 
@@ -113,7 +140,8 @@ pub(super) fn try_out() -> io::Result<()> {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     match calls::split(0)? {
         calls::Twin::Child => {
-            let listener = rustix::thread::set_no_new_privs(true).map_err(io::Error::from).and_then(|()| watch_me());
+            let listener =
+                rustix::thread::set_no_new_privs(true).map_err(io::Error::from).and_then(|()| watch_me(Watch::Moves));
             let sent = listener.and_then(|listener| super::channel::send(&theirs, &true, &[listener.as_fd()]));
             let renamed = sent.and_then(|()| std::fs::rename("/proc/no such file", "/proc/no such file either"));
             let is_odd = renamed.is_err_and(|error| error.raw_os_error() == Some(ODD));

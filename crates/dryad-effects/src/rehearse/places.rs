@@ -5,7 +5,7 @@ use super::layers::{Claim, sweep};
 use super::message::{Overlay, Play, Stage, Task};
 use super::roots::{self, Tree};
 use super::run::{self, Performance};
-use super::{Limit, Network, NetworkAttempt, RehearsalError, RehearsalRequest, Rehearsed, Rung, mounts};
+use super::{Limit, Network, RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts, mounts};
 use crate::process::Surroundings;
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::FileTime;
@@ -187,11 +187,6 @@ impl Set {
             capture::capture(&covered, self.begun).map_err(RehearsalError::Capture)?;
         let split = self.split.into_iter().map(Limit::Split);
         let read_only = ended.read_only.into_iter().map(|(path, why)| Limit::ReadOnly(path.as_path().to_owned(), why));
-        let attempt = |connect: super::message::Connect| NetworkAttempt {
-            to: connect.to,
-            remote: connect.remote,
-            count: connect.count,
-        };
         Ok(Rehearsed {
             outcome,
             changes,
@@ -199,7 +194,7 @@ impl Set {
             outside_writes,
             not_carried,
             changed_meanwhile,
-            network_attempts: ended.connects.into_iter().map(attempt).collect(),
+            network_attempts: attempts(ended.connects),
             left_running: ended.left_running,
             limits: split.chain(read_only).chain(ended.unwatched.map(Limit::Unwatched)).collect(),
             rung,

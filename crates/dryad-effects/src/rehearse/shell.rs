@@ -1,8 +1,10 @@
 //! The command's own process: from the fork to the shell's first instruction.
 
+use super::calls;
 use super::channel;
 use super::message::Play;
-use super::{calls, notify};
+use super::notify::{self, Watch};
+use crate::landlock::Floor;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capability_is_in_bounding_set, remove_capability_from_bounding_set,
@@ -57,21 +59,36 @@ pub(super) fn drop_privileges() -> io::Result<()> {
     Ok(())
 }
 
+/// What the shell is kept to.
+pub(super) struct Bounds<'b> {
+    /// Processes and threads at most, if that is bounded.
+    pub(super) processes: Option<u32>,
+    /// Which of its calls are watched.
+    pub(super) watch: Watch,
+    /// What keeps it from deleting files.
+    pub(super) floor: Option<&'b Floor>,
+}
+
 /// Becomes the shell.
-pub(super) fn become_shell(play: &Play, processes: u32, link: &UnixStream) -> ! {
-    let error = try_to_become(play, processes, link);
+pub(super) fn become_shell(play: &Play, bounds: &Bounds<'_>, link: &UnixStream) -> ! {
+    let error = try_to_become(play, bounds, link);
     channel::send(link, &Word::NotStarted(error.to_string()), &[]).ok();
     calls::exit_now(127);
 }
 
-fn try_to_become(play: &Play, processes: u32, link: &UnixStream) -> io::Error {
+fn try_to_become(play: &Play, bounds: &Bounds<'_>, link: &UnixStream) -> io::Error {
     let prepare = || -> io::Result<()> {
         rustix::process::setsid()?;
-        let limit = getrlimit(Resource::Nproc);
-        let wanted = limit.maximum.map_or(u64::from(processes), |hard| hard.min(u64::from(processes)));
-        setrlimit(Resource::Nproc, Rlimit { current: Some(wanted), maximum: Some(wanted) })?;
+        if let Some(processes) = bounds.processes {
+            let limit = getrlimit(Resource::Nproc);
+            let wanted = limit.maximum.map_or(u64::from(processes), |hard| hard.min(u64::from(processes)));
+            setrlimit(Resource::Nproc, Rlimit { current: Some(wanted), maximum: Some(wanted) })?;
+        }
         set_no_new_privs(true)?;
-        match notify::watch_me() {
+        if let Some(floor) = bounds.floor {
+            Floor::enter(floor.rules())?;
+        }
+        match notify::watch_me(bounds.watch) {
             Ok(listener) => channel::send(link, &Word::Watched, &[listener.as_fd()]),
             Err(error) => channel::send(link, &Word::Unwatched(error.to_string()), &[]),
         }

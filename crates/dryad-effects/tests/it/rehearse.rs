@@ -7,5 +7,6 @@ mod floor;
 mod generated;
 mod ladder;
 mod place;
+mod real;
 mod tools;
 mod user;

@@ -12,17 +12,71 @@ const NATIVE: u32 = 0xc000_00b7;
 #[cfg(target_arch = "riscv64")]
 const NATIVE: u32 = 0xc000_00f3;
 
-/// The calls that are asked about.
+/// What is asked about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in super::super) enum Watch {
+    /// Moves of names, and connections.
+    Moves,
+    /// Everything that changes a file, a directory or a name, and connections.
+    Changes,
+}
+
+/// Moves of names.
 #[cfg(target_arch = "x86_64")]
-const WATCHED: [libc::c_long; 4] = [libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2, libc::SYS_connect];
+const MOVES: &[libc::c_long] = &[libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2];
 #[cfg(target_arch = "aarch64")]
-const WATCHED: [libc::c_long; 3] = [libc::SYS_renameat, libc::SYS_renameat2, libc::SYS_connect];
+const MOVES: &[libc::c_long] = &[libc::SYS_renameat, libc::SYS_renameat2];
 #[cfg(target_arch = "riscv64")]
-const WATCHED: [libc::c_long; 2] = [libc::SYS_renameat2, libc::SYS_connect];
+const MOVES: &[libc::c_long] = &[libc::SYS_renameat2];
+
+/// Other changes that every machine knows.
+const CHANGES: &[libc::c_long] = &[
+    libc::SYS_openat2,
+    libc::SYS_unlinkat,
+    libc::SYS_mkdirat,
+    libc::SYS_mknodat,
+    libc::SYS_symlinkat,
+    libc::SYS_linkat,
+    libc::SYS_truncate,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    crate::rehearse::witness::FCHMODAT2,
+    libc::SYS_utimensat,
+];
+
+/// Changes that only old machines have calls for.
+#[cfg(target_arch = "x86_64")]
+const OLD_CHANGES: &[libc::c_long] = &[
+    libc::SYS_creat,
+    libc::SYS_unlink,
+    libc::SYS_rmdir,
+    libc::SYS_mkdir,
+    libc::SYS_mknod,
+    libc::SYS_symlink,
+    libc::SYS_link,
+    libc::SYS_chmod,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_CHANGES: &[libc::c_long] = &[];
+
+/// Calls that open files, and which of their arguments says what for.
+#[cfg(target_arch = "x86_64")]
+const OPENS: &[(libc::c_long, u32)] = &[(libc::SYS_openat, 2), (libc::SYS_open, 1)];
+#[cfg(not(target_arch = "x86_64"))]
+const OPENS: &[(libc::c_long, u32)] = &[(libc::SYS_openat, 2)];
+
+/// Whoever opens with one of these may change something.
+const WRITING: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
 
 /// Where the kernel lays the call's number and its kind of machine.
 const NUMBER: u32 = 0;
 const MACHINE: u32 = 4;
+
+/// Where it lays the first argument, and how far apart they lie; the lower half of each comes first.
+const ARGUMENTS: (u32, u32) = (16, 8);
 
 /// Asks that whoever waits be woken on the core that answers: both take turns anyway.
 pub(super) fn wake_on_the_same_core(listener: &OwnedFd) {
@@ -35,8 +89,8 @@ pub(super) fn wake_on_the_same_core(listener: &OwnedFd) {
 }
 
 /// Has the watched calls of this process, and of all it will start, asked about on the descriptor returned.
-pub(in super::super) fn watch_me() -> io::Result<OwnedFd> {
-    let mut program = program();
+pub(in super::super) fn watch_me(watch: Watch) -> io::Result<OwnedFd> {
+    let mut program = program(watch);
     let filter =
         libc::sock_fprog { len: u16::try_from(program.len()).map_err(io::Error::other)?, filter: program.as_mut_ptr() };
     // A signal must not tear a call that is being answered; older kernels cannot promise that.
@@ -53,14 +107,28 @@ fn install(flags: libc::c_ulong, filter: &libc::sock_fprog) -> io::Result<i64> {
 }
 
 /// Asks about the watched calls, refuses the queues that would go round them, lets the rest pass.
-fn program() -> Vec<libc::sock_filter> {
+fn program(watch: Watch) -> Vec<libc::sock_filter> {
     let load = |offset: u32| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset);
     let give = |value: u32| statement(libc::BPF_RET | libc::BPF_K, value);
     let no_such_call = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
-    // Each of these is one comparison, and if it holds, the return two instructions later is reached.
-    let mut program = vec![load(MACHINE), skip_if(NATIVE, 1), give(libc::SECCOMP_RET_ALLOW), load(NUMBER)];
-    for number in WATCHED {
-        program.extend([skip_unless(number as u32, 1), give(libc::SECCOMP_RET_USER_NOTIF)]);
+    // The calls of another kind of machine have other numbers, so that changes would go unseen.
+    let (foreign, changes, opens) = match watch {
+        Watch::Moves => (libc::SECCOMP_RET_ALLOW, [&[][..], &[][..]], &[][..]),
+        Watch::Changes => (no_such_call, [CHANGES, OLD_CHANGES], OPENS),
+    };
+    let mut program = vec![load(MACHINE), skip_if(NATIVE, 1), give(foreign), load(NUMBER)];
+    for (number, argument) in opens {
+        let jump = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
+        program.extend([
+            skip_unless(*number as u32, 4),
+            load(ARGUMENTS.0 + ARGUMENTS.1 * argument),
+            libc::sock_filter { jf: 1, ..statement(jump, WRITING as u32) },
+            give(libc::SECCOMP_RET_USER_NOTIF),
+            give(libc::SECCOMP_RET_ALLOW),
+        ]);
+    }
+    for number in MOVES.iter().chain(changes.into_iter().flatten()).chain(&[libc::SYS_connect]) {
+        program.extend([skip_unless(*number as u32, 1), give(libc::SECCOMP_RET_USER_NOTIF)]);
     }
     program.extend([skip_unless(libc::SYS_io_uring_setup as u32, 1), give(no_such_call)]);
     program.push(give(libc::SECCOMP_RET_ALLOW));

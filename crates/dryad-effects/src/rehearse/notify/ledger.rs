@@ -17,7 +17,7 @@ pub(in super::super) struct Ledger {
 
 impl Ledger {
     /// Notes the target at this address of a process's memory.
-    pub(super) fn note(&mut self, process: u32, address: u64, length: u64) {
+    pub(in super::super) fn note(&mut self, process: u32, address: u64, length: u64) {
         let mut bytes = [0; 128];
         let length = usize::try_from(length).unwrap_or(0).min(bytes.len());
         let Some(buffer) = bytes.get_mut(..length) else { return };

@@ -5,7 +5,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 
@@ -17,13 +17,13 @@ const PAGE: usize = 4096;
 
 /// A name in a directory.
 #[derive(Debug)]
-pub(super) struct Place {
-    pub(super) parent: OwnedFd,
-    pub(super) name: OsString,
+pub(in crate::rehearse) struct Place {
+    pub(in crate::rehearse) parent: OwnedFd,
+    pub(in crate::rehearse) name: OsString,
 }
 
 /// Bytes of a process's memory, as many as there are up to `buffer`'s length.
-pub(super) fn read_memory(process: u32, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
+pub(in crate::rehearse) fn read_memory(process: u32, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
     let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     let remote = libc::iovec { iov_base: address as usize as *mut libc::c_void, iov_len: buffer.len() };
     let process = libc::pid_t::try_from(process).map_err(io::Error::other)?;
@@ -56,7 +56,7 @@ fn read_path(process: u32, address: u64) -> io::Result<OsString> {
 }
 
 /// The directory and the name that a process means by a path, seen from its directory `at`.
-pub(super) fn find(process: u32, (at, address): (u64, u64)) -> io::Result<Place> {
+pub(in crate::rehearse) fn find(process: u32, (at, address): (u64, u64)) -> io::Result<Place> {
     let path = read_path(process, address)?;
     let trimmed = trim_slashes(path.as_bytes());
     let (above, name) = match memchr::memrchr(b'/', trimmed) {
@@ -66,16 +66,29 @@ pub(super) fn find(process: u32, (at, address): (u64, u64)) -> io::Result<Place>
     if name.is_empty() || name == b"." || name == b".." {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let base = match at as i32 {
-        _ if path.as_bytes().first() == Some(&b'/') => format!("/proc/{process}/root"),
-        libc::AT_FDCWD => format!("/proc/{process}/cwd"),
-        descriptor => format!("/proc/{process}/fd/{descriptor}"),
-    };
-    let mut parent = PathBuf::from(base);
-    let below: Vec<u8> = above.iter().copied().skip_while(|byte| *byte == b'/').collect();
-    parent.push(OsStr::from_bytes(&below));
+    let parent = seen_from(process, at, above);
     let parent = openat(CWD, &parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     Ok(Place { parent, name: OsStr::from_bytes(name).to_owned() })
+}
+
+/// The path of something that is there, however it is named.
+pub(in crate::rehearse) fn find_existing(process: u32, (at, address): (u64, u64)) -> io::Result<PathBuf> {
+    let path = read_path(process, address)?;
+    let place = seen_from(process, at, path.as_bytes());
+    let opened = openat(CWD, &place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd()))
+}
+
+/// Where we find what a process calls `path`, seen from its directory `at`.
+fn seen_from(process: u32, at: u64, path: &[u8]) -> PathBuf {
+    let mut base = PathBuf::from(match at as i32 {
+        _ if path.first() == Some(&b'/') => format!("/proc/{process}/root"),
+        libc::AT_FDCWD => format!("/proc/{process}/cwd"),
+        descriptor => format!("/proc/{process}/fd/{descriptor}"),
+    });
+    let below: Vec<u8> = path.iter().copied().skip_while(|byte| *byte == b'/').collect();
+    base.push(OsStr::from_bytes(&below));
+    base
 }
 
 fn trim_slashes(path: &[u8]) -> &[u8] {

@@ -14,12 +14,12 @@ pub(crate) const FIXTURE: &str = "echo alpha > a.txt; echo beta > b.txt; mkdir -
     touch -d '2001-02-03 04:05:06.789' old";
 
 /// New files that nobody may read, not even to make them durable, cannot be staged by an ordinary user.
-const CLOSED: &str = "mkdir closed; echo in > closed/in; chmod 000 closed/in; chmod 500 closed";
+pub(crate) const CLOSED: &str = "mkdir closed; echo in > closed/in; chmod 000 closed/in; chmod 500 closed";
 
 /// What nobody may read cannot be proven by an ordinary user.
-const UNREADABLE: &str = "chmod 000 a.txt";
+pub(crate) const UNREADABLE: &str = "chmod 000 a.txt";
 
-const CASES: [&str; 66] = [
+pub(crate) const CASES: [&str; 66] = [
     "true",
     "echo new > new",
     "echo changed > a.txt",
@@ -88,7 +88,7 @@ const CASES: [&str; 66] = [
     "echo 'exit 3' > run.sh; ./run.sh; echo $? > code",
 ];
 
-fn shell(command: &str, directory: &Path) {
+pub(crate) fn shell(command: &str, directory: &Path) {
     assert!(Command::new("/bin/bash").args(["-c", command]).current_dir(directory).status().unwrap().success());
 }
 
@@ -136,7 +136,7 @@ async fn rehearsed_and_applied_equals_run_directly_and_undone_equals_the_origina
 }
 
 /// Without the line numbers of error messages: a direct run has one line more.
-fn unnumbered(text: &str) -> String {
+pub(crate) fn unnumbered(text: &str) -> String {
     let words = |line: &str| {
         let words = line.split_inclusive(' ').collect::<Vec<_>>();
         let is_number = |word: &str| word.trim_end().strip_suffix(':').is_some_and(|word| word.parse::<u32>().is_ok());

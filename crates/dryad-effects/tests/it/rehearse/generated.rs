@@ -4,7 +4,7 @@ use super::place::{Place, difference, print_of};
 use std::fs;
 
 /// A generator of numbers that is the same everywhere: a failing script can be had again by its seed.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     fn roll(&mut self, sides: usize) -> usize {
@@ -49,7 +49,7 @@ impl Dice {
         }
     }
 
-    fn script(&mut self, steps: usize) -> String {
+    pub(crate) fn script(&mut self, steps: usize) -> String {
         let steps: Vec<String> = (0..steps).map(|number| format!("{{ {}; }} 2>/dev/null", self.step(number))).collect();
         format!("{}\ntrue", steps.join("\n"))
     }

@@ -175,6 +175,10 @@ async fn inside_without_namespaces() {
     assert!(reasons[0].contains("user namespaces are allowed"), "{error}");
     assert!(!place.at("file").exists());
     assert_eq!(probe(&place, Rung::Overlay, None).best(), Rung::Journal);
+    let request = RehearsalRequest { lowest: Rung::Journal, ..place.request("echo x > file") };
+    let journalled = place.start(&request).await.unwrap();
+    assert_eq!((journalled.rung, journalled.changes.len()), (Rung::Journal, 1));
+    assert!(place.at("file").exists());
 }
 
 /// Rehearses until it is killed: not a test by itself, but what one starts.

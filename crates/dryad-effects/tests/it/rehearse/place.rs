@@ -80,6 +80,7 @@ impl Place {
             roots: vec![self.work()],
             watched: Vec::new(),
             hidden: Vec::new(),
+            deletable: Vec::new(),
             state: self.state(),
             cache: None,
             network: Network::Allow,

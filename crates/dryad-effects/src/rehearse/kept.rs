@@ -1,0 +1,134 @@
+//! What stood at the paths that a command has really changed: the before-images of the rungs that are no dry run.
+
+use super::capture::{Captured, Content, NotCarried, Uncarried};
+use crate::fingerprint::{image_at, modified};
+use dryad_protocol::change_set::{Change, ChangeSet};
+use dryad_protocol::image::{FileImage, Image};
+use dryad_protocol::path::FilePath;
+use dryad_protocol::time::FileTime;
+use serde::{Deserialize, Serialize};
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+/// A path and what stood there before.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Kept {
+    pub(super) path: FilePath,
+    pub(super) before: Before,
+}
+
+/// What stood at a path.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) enum Before {
+    /// Nothing.
+    Absent,
+    /// A directory.
+    Directory {
+        /// Its bits.
+        mode: u32,
+    },
+    /// A link.
+    Symlink {
+        /// Where to.
+        target: FilePath,
+    },
+    /// A file.
+    File {
+        /// Its bits.
+        mode: u32,
+        /// When it was last modified.
+        modified: Option<FileTime>,
+        /// Where its content is.
+        content: Saved,
+    },
+    /// Something that cannot be brought back.
+    Special,
+}
+
+/// Where a content from before is.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(super) enum Saved {
+    /// Still in the file: only bits or times were changed.
+    InPlace,
+    /// In this copy, or under this second name.
+    At(FilePath),
+    /// Nowhere: it could not be read, or was too much.
+    Lost,
+}
+
+impl Before {
+    /// What stands at a path, a file's content aside.
+    pub(super) fn look(path: &Path, facts: &Metadata, content: Saved) -> io::Result<Self> {
+        let kind = facts.file_type();
+        Ok(if kind.is_dir() {
+            Self::Directory { mode: facts.mode() & 0o7777 }
+        } else if kind.is_symlink() {
+            Self::Symlink { target: FilePath::new(std::fs::read_link(path)?) }
+        } else if kind.is_file() {
+            Self::File { mode: facts.mode() & 0o7777, modified: modified(facts), content }
+        } else {
+            Self::Special
+        })
+    }
+}
+
+/// Compares what stood with what stands, and makes changes of what differs.
+pub(super) fn changes(kept: Vec<Kept>) -> io::Result<Captured> {
+    let mut captured = Captured::default();
+    let mut changes = Vec::new();
+    for Kept { path, before } in kept {
+        let mut leave_out = |what: Uncarried| captured.not_carried.push(NotCarried { path: path.clone(), what });
+        let after = match image_at(path.as_path()) {
+            Ok(after) => after,
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                leave_out(Uncarried::SpecialFile);
+                continue;
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                leave_out(Uncarried::Unreadable);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let Some((before, file)) = before_image(before, &after)? else {
+            let gone = matches!(after, Image::Absent);
+            leave_out(if gone { Uncarried::SpecialFileDeleted } else { Uncarried::Unreadable });
+            continue;
+        };
+        let change = Change { path, before, after };
+        if change.ends_as_it_began() {
+            continue;
+        }
+        if let (Some(blob), Some(file)) = (change.before.blob(), file)
+            && change.after.blob() != Some(blob)
+        {
+            captured.contents.push(Content { blob, file: file.as_path().to_owned() });
+        }
+        changes.push(change);
+    }
+    captured.changes = ChangeSet::new(changes);
+    Ok(captured)
+}
+
+/// The image of what stood, and where its content lies; nothing if it cannot be brought back.
+fn before_image(before: Before, after: &Image) -> io::Result<Option<(Image, Option<FilePath>)>> {
+    Ok(match before {
+        Before::Absent => Some((Image::Absent, None)),
+        Before::Directory { mode } => Some((Image::Directory { mode }, None)),
+        Before::Symlink { target } => Some((Image::Symlink { target }, None)),
+        Before::File { mode, modified, content } => match content {
+            Saved::At(copy) => match image_at(copy.as_path())? {
+                Image::File(file) => Some((Image::File(FileImage { mode, modified, ..file }), Some(copy))),
+                Image::Absent | Image::Symlink { .. } | Image::Directory { .. } => None,
+            },
+            Saved::InPlace => match after {
+                Image::File(file) => Some((Image::File(FileImage { mode, modified, ..file.clone() }), None)),
+                Image::Absent | Image::Symlink { .. } | Image::Directory { .. } => None,
+            },
+            Saved::Lost => None,
+        },
+        Before::Special => None,
+    })
+}

@@ -1,0 +1,192 @@
+//! Runs a command for real, between two looks at the granted roots.
+//!
+//! The first look keeps a copy of every file. A copy is named after all that would change if the file did, so that
+//! the next command finds most of them there already, and a look costs little more than asking for metadata.
+//!
+//! Limitations: the command really runs, and what it changes outside the granted roots, or beyond the quota of
+//! copies, cannot be brought back. Two changes at the same instant that leave size and times alone are not seen.
+
+use super::capture::Captured;
+use super::kept::{self, Before, Kept, Saved};
+use super::{RehearsalError, RehearsalRequest, Rehearsed, Rung};
+use crate::landlock::Floor;
+use crate::process::{self, Surroundings};
+use dryad_protocol::path::FilePath;
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, Metadata, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use tokio_util::sync::CancellationToken;
+
+/// What the roots held at one moment.
+type Look = BTreeMap<PathBuf, Metadata>;
+
+/// The first look, and where the copies are.
+struct Snapshot {
+    roots: Vec<PathBuf>,
+    look: Look,
+    store: PathBuf,
+    /// Directories that are not looked at.
+    left_out: Vec<PathBuf>,
+}
+
+/// Runs the command and finds out what it changed.
+pub(super) async fn rehearse(
+    request: &RehearsalRequest,
+    surroundings: &Surroundings,
+    cancel: &CancellationToken,
+    on_update: &(dyn Fn(String) + Send + Sync),
+) -> Result<Rehearsed, RehearsalError> {
+    let wanted = request.clone();
+    let snapshot = blocking(move || Snapshot::take(&wanted)).await?.map_err(RehearsalError::Layers)?;
+    let floor = request.floor();
+    let outcome = process::run_above(floor.as_ref().ok(), &request.command, surroundings, cancel, on_update).await?;
+    let captured = blocking(move || snapshot.compare()).await?.map_err(RehearsalError::Capture)?;
+    let Captured { changes, contents, not_carried, .. } = captured;
+    Ok(Rehearsed { changes, contents, not_carried, ..Rehearsed::of(outcome, Rung::Snapshot) })
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, RehearsalError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| RehearsalError::Capture(io::Error::other(error)))
+}
+
+impl RehearsalRequest {
+    /// What keeps a command that really runs from deleting files elsewhere.
+    pub(super) fn floor(&self) -> Result<Floor, crate::landlock::FloorError> {
+        let there = |path: &&PathBuf| path.exists();
+        let places: Vec<PathBuf> = self.roots.iter().chain(&self.deletable).filter(there).cloned().collect();
+        Floor::new(&places)
+    }
+}
+
+impl Snapshot {
+    fn take(request: &RehearsalRequest) -> io::Result<Self> {
+        let roots = request.roots.iter().map(|root| root.canonicalize()).collect::<io::Result<Vec<_>>>()?;
+        let mut hasher = blake3::Hasher::new();
+        for root in &roots {
+            hasher.update(root.as_os_str().as_encoded_bytes());
+            hasher.update(b"\0");
+        }
+        let name: String = hasher.finalize().to_hex().chars().take(16).collect();
+        let store = request.state.join(format!("kept-{name}"));
+        DirBuilder::new().recursive(true).mode(0o700).create(&store)?;
+        let left_out = request.hidden.iter().chain([&request.state]).filter_map(|path| path.canonicalize().ok());
+        let left_out: Vec<PathBuf> = left_out.collect();
+        let look = look(&roots, &left_out)?;
+        let snapshot = Self { roots, look, store, left_out };
+        snapshot.keep_copies(request.quota)?;
+        Ok(snapshot)
+    }
+
+    /// Copies what is not kept yet, as far as there is room, and drops copies of what is no longer there.
+    fn keep_copies(&self, quota: u64) -> io::Result<()> {
+        let mut old: HashSet<OsString> =
+            fs::read_dir(&self.store)?.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
+        let mut room = quota;
+        for (path, facts) in self.look.iter().filter(|(_, facts)| facts.is_file() || facts.is_symlink()) {
+            let name = name_of(facts);
+            let known = old.remove(name.as_os_str());
+            if facts.is_symlink() && !known {
+                fs::read_link(path).and_then(|target| std::os::unix::fs::symlink(target, self.store.join(&name))).ok();
+            }
+            if facts.is_symlink() {
+                continue;
+            }
+            match room.checked_sub(facts.len()) {
+                Some(left) => room = left,
+                None => continue,
+            }
+            if !known {
+                // What cannot be read cannot be brought back; the comparison says so.
+                copy(path, &self.store.join(name)).ok();
+            }
+        }
+        for name in old {
+            fs::remove_file(self.store.join(name)).ok();
+        }
+        Ok(())
+    }
+
+    /// The second look.
+    fn compare(self) -> io::Result<Captured> {
+        let now = look(&self.roots, &self.left_out)?;
+        let differs = |path: &PathBuf, before: &Metadata| now.get(path).is_none_or(|after| is_changed(before, after));
+        let mut touched = Vec::new();
+        for (path, facts) in self.look.iter().filter(|(path, facts)| differs(path, facts)) {
+            let copy = self.store.join(name_of(facts));
+            let saved = if copy.exists() { Saved::At(FilePath::new(copy)) } else { Saved::Lost };
+            // A link that is gone cannot be read any more; links are kept as they were seen.
+            let before = match facts.is_symlink() {
+                true => link_before(&self.store, facts),
+                false => Before::look(path, facts, saved)?,
+            };
+            touched.push(Kept { path: FilePath::new(path), before });
+        }
+        let new = now.keys().filter(|path| !self.look.contains_key(*path));
+        touched.extend(new.map(|path| Kept { path: FilePath::new(path), before: Before::Absent }));
+        touched.sort_by(|a, b| a.path.cmp(&b.path));
+        kept::changes(touched)
+    }
+}
+
+/// What a link was, from the copy that is a link itself.
+fn link_before(store: &Path, facts: &Metadata) -> Before {
+    fs::read_link(store.join(name_of(facts)))
+        .map_or(Before::Special, |target| Before::Symlink { target: FilePath::new(target) })
+}
+
+/// A name that changes whenever the file does.
+fn name_of(facts: &Metadata) -> OsString {
+    format!(
+        "{:x}-{:x}-{:x}-{:x}.{:x}-{:x}.{:x}",
+        facts.dev(),
+        facts.ino(),
+        facts.len(),
+        facts.mtime(),
+        facts.mtime_nsec(),
+        facts.ctime(),
+        facts.ctime_nsec()
+    )
+    .into()
+}
+
+fn is_changed(before: &Metadata, after: &Metadata) -> bool {
+    if before.is_dir() && after.is_dir() {
+        return before.mode() != after.mode();
+    }
+    before.mode() != after.mode() || name_of(before) != name_of(after)
+}
+
+/// Copies a file under a name that appears when it is whole.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut beside = to.as_os_str().to_owned();
+    beside.push(format!(".{}", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let copied = fs::copy(from, &beside)
+        .and_then(|_| fs::set_permissions(&beside, Permissions::from_mode(0o600)))
+        .and_then(|()| fs::rename(&beside, to));
+    copied.inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+/// Everything in the roots, by path.
+fn look(roots: &[PathBuf], left_out: &[PathBuf]) -> io::Result<Look> {
+    let mut look = Look::new();
+    let mut todo = roots.to_vec();
+    while let Some(path) = todo.pop() {
+        let facts = match fs::symlink_metadata(&path) {
+            Ok(facts) => facts,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        if facts.is_dir() && !left_out.contains(&path) {
+            // A directory that cannot be listed is one whose files cannot be changed either.
+            todo.extend(fs::read_dir(&path).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())));
+        }
+        if !left_out.contains(&path) {
+            look.insert(path, facts);
+        }
+    }
+    Ok(look)
+}
