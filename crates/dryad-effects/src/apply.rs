@@ -79,6 +79,15 @@ pub enum ApplyError {
         /// What the system said.
         source: io::Error,
     },
+    /// It failed and everything was put back, but somebody had written into what was taken away again: that
+    /// is kept.
+    #[error("{failure}; what somebody wrote meanwhile is kept in {}", list(.kept))]
+    PutBack {
+        /// Why it failed.
+        failure: Box<ApplyError>,
+        /// Where the other's words lie.
+        kept: Vec<FilePath>,
+    },
     /// The file system refused a step, and then also refused to put things back. The next start tries
     /// again.
     #[error("partly changed: {failure}; could not put back {}", list(.paths))]
@@ -94,6 +103,20 @@ pub enum ApplyError {
         /// The paths that differ.
         paths: Vec<FilePath>,
     },
+}
+
+impl ApplyError {
+    /// Whether the file system refused a step because it may not be written.
+    pub fn is_denied(&self) -> bool {
+        let denied = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];
+        match self {
+            Self::Io { source, .. } => denied.contains(&source.kind()),
+            Self::Torn { failure, .. } | Self::PutBack { failure, .. } => failure.is_denied(),
+            Self::Stale { .. } | Self::Contradiction { .. } | Self::MissingContent { .. } | Self::Unproven { .. } => {
+                false
+            }
+        }
+    }
 }
 
 /// A change to be applied.
@@ -156,7 +179,7 @@ impl Applier {
                 proof
             }
             Err(failure) => match self.reverse(request.contents, &units, &inodes, staging) {
-                stuck if stuck.is_empty() => Err(failure),
+                stuck if stuck.is_empty() => Err(with_kept(failure, &units)),
                 paths => Err(ApplyError::Torn { failure: Box::new(failure), paths }),
             },
         }
@@ -224,6 +247,19 @@ impl Applier {
         }
         paths
     }
+}
+
+/// Names what lies in slots after everything was put back: only what is somebody else's stays there.
+fn with_kept(failure: ApplyError, units: &[Unit]) -> ApplyError {
+    match left_in_slots(units) {
+        kept if kept.is_empty() => failure,
+        kept => ApplyError::PutBack { failure: Box::new(failure), kept },
+    }
+}
+
+fn left_in_slots(units: &[Unit]) -> Vec<FilePath> {
+    let is_there = |unit: &&Unit| unit.slot.symlink_metadata().is_ok();
+    units.iter().filter(is_there).map(|unit| FilePath::new(&unit.slot)).collect()
 }
 
 fn record_failed(journal: &Journal) -> impl FnOnce(io::Error) -> ApplyError {

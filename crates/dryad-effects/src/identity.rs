@@ -7,9 +7,10 @@
 use crate::disk;
 use crate::fingerprint::blob_id;
 use crate::record_file::make_private_directory;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 /// A workspace: its root and its id.
@@ -43,16 +44,24 @@ pub fn find_or_make(directory: &Path, states: &Path, fresh: &str) -> io::Result<
             make(root, fresh).unwrap_or_else(|_| bound_to(root))
         }
     };
-    remember(&identity, states)?;
+    remember(&identity, states).map_err(|error| {
+        let state = states.join(&identity.id);
+        io::Error::new(error.kind(), format!("its log would lie in {}: {error}", state.display()))
+    })?;
     Ok(identity)
+}
+
+/// Where the workspace of this state was seen last.
+pub fn last_seen(state: &Path) -> Option<PathBuf> {
+    fs::read(state.join("root")).ok().map(|root| PathBuf::from(OsString::from_vec(root)))
 }
 
 fn make(root: &Path, id: &str) -> io::Result<Identity> {
     let folder = root.join(".dryad");
     fs::create_dir_all(&folder)?;
-    write_new(&folder.join("workspace-id"), &format!("{id}\n"))?;
+    write_new(&folder.join("workspace-id"), format!("{id}\n").as_bytes())?;
     // The id is this machine's business, not the repository's.
-    write_new(&folder.join(".gitignore"), "workspace-id\n.gitignore\n")?;
+    write_new(&folder.join(".gitignore"), b"workspace-id\n.gitignore\n")?;
     Ok(Identity { root: root.to_owned(), id: read(root)?.unwrap_or_else(|| id.to_owned()), twin: None })
 }
 
@@ -63,11 +72,11 @@ fn bound_to(root: &Path) -> Identity {
 }
 
 /// Writes a small file whole, unless it is there.
-fn write_new(path: &Path, text: &str) -> io::Result<()> {
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let fresh = path.with_added_extension(format!("{}.tmp", std::process::id()));
     fs::remove_file(&fresh).ok();
     let mut file = disk::create(&fresh)?;
-    let named = disk::write(&mut file, text.as_bytes()).and_then(|()| disk::rename_new(&fresh, path));
+    let named = disk::write(&mut file, bytes).and_then(|()| disk::rename_new(&fresh, path));
     if named.is_err() {
         fs::remove_file(&fresh).ok();
     }
@@ -102,7 +111,7 @@ fn repository_around(directory: &Path) -> &Path {
 
 /// Where the state says this workspace was seen last, if that is another place that still has the id.
 fn twin(root: &Path, id: &str, states: &Path) -> Option<PathBuf> {
-    let known = PathBuf::from(fs::read_to_string(states.join(id).join("root")).ok()?);
+    let known = last_seen(&states.join(id))?;
     (known != root && read(&known).ok()?.as_deref() == Some(id)).then_some(known)
 }
 
@@ -111,13 +120,13 @@ fn remember(identity: &Identity, states: &Path) -> io::Result<()> {
     let state = states.join(&identity.id);
     make_private_directory(&state)?;
     let note = state.join("root");
-    let root = identity.root.to_string_lossy();
-    if identity.twin.is_some() || fs::read_to_string(&note).is_ok_and(|known| known == root) {
+    let root = &identity.root;
+    if identity.twin.is_some() || last_seen(&state).as_ref() == Some(root) {
         return Ok(());
     }
     let fresh = state.join("root.new");
     fs::remove_file(&fresh).ok();
-    write_new(&fresh, &root)?;
+    write_new(&fresh, root.as_os_str().as_bytes())?;
     disk::rename_over(&fresh, &note)
 }
 

@@ -40,6 +40,10 @@ impl Lock {
 fn open(path: &Path) -> io::Result<File> {
     match File::options().read(true).write(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => disk::open_append(path),
+        // Who may only read may lock as well: it takes no more than an open file.
+        Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
+            File::open(path)
+        }
         other => other,
     }
 }

@@ -9,6 +9,7 @@ mod chain;
 mod changes;
 mod file;
 mod lines;
+mod place;
 mod query;
 mod record;
 mod state;
@@ -62,7 +63,7 @@ pub enum LogError {
         what: DamageKind,
     },
     /// No operation has an id that starts so.
-    #[error("no operation {prefix}")]
+    #[error("no operation {}", shown(prefix))]
     Unknown {
         /// What was asked for.
         prefix: String,
@@ -133,6 +134,10 @@ impl LogError {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
     }
+}
+
+fn shown(prefix: &str) -> &str {
+    if prefix.is_empty() { "has an empty id" } else { prefix }
 }
 
 fn listed(candidates: &[OperationId], more: bool) -> String {

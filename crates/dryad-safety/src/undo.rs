@@ -12,6 +12,7 @@ mod select;
 
 pub use plan::{PathReport, Verdict};
 pub use select::Selection;
+use select::{Extent, Target};
 
 use crate::clock::Clock;
 use crate::oplog::{LogError, State};
@@ -101,7 +102,11 @@ pub enum Mode {
 /// Takes the selected operations back, the newest first. Blocking.
 pub fn undo(workspace: &Workspace, selection: &Selection, mode: Mode, clock: &Clock) -> Result<Vec<Report>, UndoError> {
     workspace.recover()?;
-    let targets = select::targets(workspace.log()?, selection)?;
+    let mut targets = select::targets(workspace.log()?, selection)?;
+    match selection {
+        Selection::Path(path) => targets.iter_mut().for_each(|target| target.narrow(path)),
+        Selection::Last(_) | Selection::Ids(_) | Selection::Message(_) | Selection::Session(_) => {}
+    }
     take_all_back(workspace, &targets, "undo", mode, clock)
 }
 
@@ -114,7 +119,7 @@ pub fn redo(workspace: &Workspace, count: usize, mode: Mode, clock: &Clock) -> R
 
 fn take_all_back(
     workspace: &Workspace,
-    targets: &[Operation],
+    targets: &[Target],
     tool: &str,
     mode: Mode,
     clock: &Clock,
@@ -133,12 +138,13 @@ fn take_all_back(
 
 fn take_back(
     workspace: &Workspace,
-    target: &Operation,
+    target: &Target,
     tool: &str,
     mode: Mode,
     clock: &Clock,
     foreseen: &mut Foreseen,
 ) -> Result<Report, UndoError> {
+    let Target { operation: target, extent } = target;
     let mut report = Report { target: target.head.clone(), operation: None, paths: Vec::new(), guide: None };
     let OperationEffect::Files { changes } = &target.effect else {
         report.guide = Some(guide(target));
@@ -151,11 +157,12 @@ fn take_back(
         return Ok(report);
     }
     let is_impossible = report.paths.iter().any(|path| matches!(path.verdict, Verdict::Cannot(_)));
-    if is_impossible && plan.changes.is_empty() {
+    let is_partial = is_impossible || *extent == Extent::Part;
+    if is_partial && plan.changes.is_empty() {
         return Ok(report);
     }
     let mut head = head(target, tool, clock);
-    if is_impossible {
+    if is_partial {
         // Something is left to be taken back, so the operation still counts.
         head.undoes.clear();
     }

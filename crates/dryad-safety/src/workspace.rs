@@ -100,8 +100,8 @@ impl Workspace {
             return Ok(opened);
         }
         let states = self.home.join("workspaces");
-        let state = match &self.place {
-            Place::Id(id) => states.join(id),
+        let (state, root) = match &self.place {
+            Place::Id(id) => (states.join(id), identity::last_seen(&states.join(id))),
             Place::Around(directory) => {
                 let fresh = uuid::Uuid::now_v7().simple().to_string();
                 let identity = identity::find_or_make(directory, &states, &fresh).map_err(unusable(directory))?;
@@ -112,13 +112,16 @@ impl Workspace {
                         twin.display()
                     ));
                 }
-                states.join(identity.id)
+                (states.join(identity.id), Some(identity.root))
             }
         };
         make_private_directory(&state).map_err(unusable(&state))?;
         let vault = self.home.join("vault");
         let vault = Vault::open(&vault).map_err(unusable(&vault))?;
-        let log = FileLog::open(&state)?;
+        let mut log = FileLog::open(&state)?;
+        if let Some(root) = root {
+            log = log.at_root(root);
+        }
         let applier = Applier::new(state.join("journal"), log.path().to_owned(), vault);
         Ok(self.opened.get_or_init(|| Opened { state, applier, log, calls: OnceLock::new() }))
     }
@@ -127,13 +130,21 @@ impl Workspace {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(Notice(text));
     }
 
-    /// Finishes or reverses what a dead process left, if it left anything.
+    /// Finishes or reverses what a dead process left, if it left anything. Where nothing may be written, that
+    /// is told and left for somebody who may.
     pub fn recover(&self) -> Result<(), WorkspaceError> {
-        if self.opened()?.applier.needs_recovery() {
-            let _lock = self.lock()?;
-            self.recover_locked(self.log()?)?;
+        let log = self.log()?;
+        if !self.opened()?.applier.needs_recovery() || log.is_newer() {
+            return Ok(());
         }
-        Ok(())
+        let _lock = self.lock()?;
+        match self.recover_locked(log) {
+            Err(WorkspaceError::Apply(error)) if error.is_denied() => {
+                self.note(format!("an interrupted change is not recovered: {error}"));
+                Ok(())
+            }
+            other => other,
+        }
     }
 
     /// Applies a change and records it as an operation.
@@ -143,6 +154,7 @@ impl Workspace {
     pub fn apply(&self, head: &OperationHead, changes: &ChangeSet, contents: &Contents) -> Result<(), WorkspaceError> {
         let _lock = self.lock()?;
         let log = self.log()?;
+        log.require_known_version()?;
         self.recover_locked(log)?;
         let record = serde_json::to_string(head).unwrap_or_default();
         // With what is written over texts an undo can merge after the user has edited them.

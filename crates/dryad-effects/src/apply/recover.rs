@@ -142,7 +142,7 @@ impl Applier {
             Ok(()) => self.conclude(found, units, records),
             Err(reason) => {
                 self.take_back(units, inodes, Staging::Complete)?;
-                Ok(Direction::Reversed(reason.to_string()))
+                Ok(Direction::Reversed(super::with_kept(reason, units).to_string()))
             }
         }
     }

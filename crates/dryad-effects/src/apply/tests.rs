@@ -216,3 +216,24 @@ fn bits_alone_are_changed_in_place_and_back() {
     bench.undo(&set).unwrap();
     assert_eq!(bench.snapshot(), before);
 }
+
+#[test]
+fn what_somebody_wrote_into_a_change_that_is_put_back_is_kept_and_named() {
+    let mut bench = Bench::new();
+    fs::write(bench.at("file"), "before").unwrap();
+    let after = bench.file("after", 0o644);
+    let changes = ChangeSet::new([bench.change("file", after)]);
+    let request = Request { changes: &changes, contents: &bench.contents, record: "the record" };
+    let result = bench.applier().apply(&request, &mut |_| {
+        fs::write(bench.at("file"), "after, and somebody's").unwrap();
+        Err(io::ErrorKind::StorageFull.into())
+    });
+    let kept = bench.at("file.edit.tmp");
+    let Err(error @ ApplyError::PutBack { .. }) = result else { panic!("{result:?}") };
+    let text = error.to_string();
+    assert!(text.starts_with("nothing was changed: cannot record the change in"), "{text}");
+    assert!(text.ends_with(&format!("; what somebody wrote meanwhile is kept in {}", kept.display())), "{text}");
+    assert_eq!(fs::read_to_string(bench.at("file")).unwrap(), "before");
+    assert_eq!(fs::read_to_string(kept).unwrap(), "after, and somebody's");
+    assert!(!bench.root.path().join("journal").exists());
+}

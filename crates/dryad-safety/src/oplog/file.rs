@@ -18,6 +18,7 @@ use super::LogError;
 use super::chain::{Chain, JSON_AT};
 use super::changes::{ChangeFiles, is_usable};
 use super::lines::JudgedLines;
+use super::place::{to_absolute, to_relative};
 use super::record::{Entry, Header};
 use dryad_effects::record_file::{RecordFile, make_private_directory};
 use dryad_protocol::operation::Operation;
@@ -35,6 +36,8 @@ const LOOKS: usize = 8;
 #[derive(Debug)]
 pub struct FileLog {
     directory: PathBuf,
+    /// Where the workspace lies now, as far as that is known.
+    root: Option<PathBuf>,
     pub(super) file: RecordFile,
     pub(super) changes: ChangeFiles,
     known: Mutex<Known>,
@@ -86,12 +89,28 @@ impl FileLog {
     fn named(directory: &Path, name: &str) -> Result<Self, LogError> {
         let log = Self {
             directory: directory.to_owned(),
+            root: None,
             file: RecordFile::new(directory.join(name)),
             changes: ChangeFiles::new(directory.join("changes")),
             known: Mutex::default(),
         };
         log.tail()?;
         Ok(log)
+    }
+
+    /// The same log of a workspace that lies at `root`: paths below it are recorded relative to it.
+    pub fn at_root(self, root: PathBuf) -> Self {
+        Self { root: Some(root), ..self }
+    }
+
+    /// Whether a newer dryad keeps this log; then it is only read.
+    pub fn is_newer(&self) -> bool {
+        self.newer_version().is_some()
+    }
+
+    /// Fails if a newer dryad keeps this log.
+    pub(crate) fn require_known_version(&self) -> Result<(), LogError> {
+        self.newer_version().map_or(Ok(()), Err)
     }
 
     /// The id of the workspace that this log was begun for; nothing as long as it is empty.
@@ -121,7 +140,10 @@ impl FileLog {
         if tail.end == 0 {
             make_private_directory(&self.directory).map_err(LogError::io(&self.directory))?;
         }
-        let entry = self.changes.store(operation)?;
+        let entry = match &self.root {
+            Some(root) => self.changes.store(&to_relative(operation, root))?,
+            None => self.changes.store(operation)?,
+        };
         self.write(tail, &entry)
     }
 
@@ -149,7 +171,9 @@ impl FileLog {
 
     /// The operation of an entry, its change set decoded and verified.
     pub fn operation(&self, entry: &Entry) -> Result<Operation, LogError> {
-        self.changes.load(entry).map_err(|what| LogError::DamagedChanges { id: entry.head.id.clone(), what })
+        let operation = self.changes.load(entry);
+        let operation = operation.map_err(|what| LogError::DamagedChanges { id: entry.head.id.clone(), what })?;
+        Ok(to_absolute(operation, self.root.as_ref()))
     }
 
     /// The error that says so, if a newer dryad keeps this log.

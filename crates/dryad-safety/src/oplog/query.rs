@@ -35,6 +35,25 @@ impl FileLog {
         }
     }
 
+    /// How many entries there are, and the first problem with one of them, from the end; a newer version counts
+    /// as one.
+    pub fn count(&self) -> (u64, Option<LogError>) {
+        let mut entries = self.newest_first();
+        let (mut count, mut problem) = (0, self.newer_version());
+        while let Some(id) = entries.next_with(id_of) {
+            match id {
+                Ok(_) => count += 1,
+                Err(error) => problem = problem.or(Some(error)),
+            }
+        }
+        (count, problem)
+    }
+
+    /// How many bytes at the end are no record: a torn write, or an append in flight.
+    pub fn torn_bytes(&self) -> Result<u64, LogError> {
+        self.tail().map(|tail| tail.length - tail.end)
+    }
+
     /// The entries, newest first, each with whether it still counts.
     pub fn with_states(&self) -> States<NewestFirst<'_>> {
         effective(self.newest_first())

@@ -2,6 +2,8 @@
 
 use super::{UndoError, require_effective};
 use crate::oplog::{Entry, FileLog, State, Summary};
+use dryad_protocol::change_set::{Change, ChangeSet};
+use dryad_protocol::image::Image;
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead};
 use dryad_protocol::path::FilePath;
 
@@ -16,12 +18,46 @@ pub enum Selection {
     Message(String),
     /// Those of one conversation.
     Session(String),
-    /// Those that touched a path.
+    /// What was done to one path, or below it. Operations that did more are taken back only as far as that.
     Path(FilePath),
 }
 
+/// An operation that is to be taken back.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) operation: Operation,
+    pub(super) extent: Extent,
+}
+
+/// How much of an operation is meant.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Extent {
+    All,
+    /// It still counts afterwards.
+    Part,
+}
+
+impl Target {
+    /// Leaves only what lies at or below a path, and the directories that were made for that alone.
+    pub(super) fn narrow(&mut self, path: &FilePath) {
+        let OperationEffect::Files { changes } = &mut self.operation.effect else { return };
+        let is_below = |change: &Change| change.path.as_path().starts_with(path.as_path());
+        let leads_there = |change: &Change| path.as_path().starts_with(change.path.as_path());
+        let is_made_for_it = |change: &Change| {
+            let is_made = matches!((&change.before, &change.after), (Image::Absent, Image::Directory { .. }));
+            let mut inside = changes.iter().filter(|other| other.path.as_path().starts_with(change.path.as_path()));
+            is_made && leads_there(change) && inside.all(|other| is_below(other) || leads_there(other))
+        };
+        let part = ChangeSet::new(changes.iter().filter(|change| is_below(change) || is_made_for_it(change)).cloned());
+        if part.len() < changes.len() {
+            self.extent = Extent::Part;
+            *changes = part;
+        }
+    }
+}
+
 /// The selected operations, the newest first.
-pub(super) fn targets(log: &FileLog, selection: &Selection) -> Result<Vec<Operation>, UndoError> {
+pub(super) fn targets(log: &FileLog, selection: &Selection) -> Result<Vec<Target>, UndoError> {
     let found = match selection {
         Selection::Last(count) => {
             pick(log, *count, |entry| is_change(&entry.head) && matches!(entry.summary, Summary::Files { .. }))?
@@ -35,7 +71,7 @@ pub(super) fn targets(log: &FileLog, selection: &Selection) -> Result<Vec<Operat
         })?,
         Selection::Path(path) => {
             let mut found = pick(log, usize::MAX, |entry| is_change(&entry.head))?;
-            found.retain(|operation| touches(operation, path));
+            found.retain(|target| touches(&target.operation, path));
             found
         }
     };
@@ -48,14 +84,14 @@ fn is_change(head: &OperationHead) -> bool {
 }
 
 /// The newest undos that still count, the newest first.
-pub(super) fn undos(log: &FileLog, count: usize) -> Result<Vec<Operation>, UndoError> {
+pub(super) fn undos(log: &FileLog, count: usize) -> Result<Vec<Target>, UndoError> {
     let found = pick(log, count, |entry| entry.head.tool_name == "undo")?;
     let nothing = || UndoError::Nothing { what: "redo", why: "no operation is undone".to_owned() };
     if found.is_empty() { Err(nothing()) } else { Ok(found) }
 }
 
 /// The newest operations that still count and are wanted.
-fn pick(log: &FileLog, count: usize, wanted: impl Fn(&Entry) -> bool) -> Result<Vec<Operation>, UndoError> {
+fn pick(log: &FileLog, count: usize, wanted: impl Fn(&Entry) -> bool) -> Result<Vec<Target>, UndoError> {
     let mut found = Vec::new();
     for item in log.with_states() {
         let (entry, state) = item?;
@@ -63,13 +99,13 @@ fn pick(log: &FileLog, count: usize, wanted: impl Fn(&Entry) -> bool) -> Result<
             break;
         }
         if state == State::Effective && wanted(&entry) {
-            found.push(log.operation(&entry)?);
+            found.push(Target { operation: log.operation(&entry)?, extent: Extent::All });
         }
     }
     Ok(found)
 }
 
-fn by_id(log: &FileLog, prefixes: &[String]) -> Result<Vec<Operation>, UndoError> {
+fn by_id(log: &FileLog, prefixes: &[String]) -> Result<Vec<Target>, UndoError> {
     let mut wanted = Vec::new();
     for prefix in prefixes {
         wanted.push(log.find(prefix)?);
@@ -84,7 +120,8 @@ fn by_id(log: &FileLog, prefixes: &[String]) -> Result<Vec<Operation>, UndoError
     for (entry, state) in &found {
         require_effective(&entry.head, state)?;
     }
-    found.iter().map(|(entry, _)| Ok(log.operation(entry)?)).collect()
+    let target = |entry: &Entry| Ok(Target { operation: log.operation(entry)?, extent: Extent::All });
+    found.iter().map(|(entry, _)| target(entry)).collect()
 }
 
 fn touches(operation: &Operation, path: &FilePath) -> bool {

@@ -207,6 +207,48 @@ fn a_change_that_came_to_nothing_keeps_no_texts() {
 }
 
 #[test]
+fn the_undo_of_a_path_leaves_the_rest_of_its_operations() {
+    let desk = Desk::new(&[("a", "one\n"), ("b", "one\n")]);
+    let mut builder = ChangeBuilder::default();
+    for name in ["a", "b", "made/for/it", "shared/x", "shared/y"] {
+        builder.write(&Snapshot::take(&desk.at(name)).unwrap(), "two\n".into());
+    }
+    let (changes, contents) = builder.finish();
+    desk.workspace.apply(&crate::new_head("Write"), &changes, &contents).unwrap();
+    let undo_path = |name: &str| -> Vec<Verdict> {
+        let selection = Selection::Path(FilePath::new(desk.at(name)));
+        let reports = undo(&desk.workspace, &selection, Mode::Apply, &Clock::System).unwrap();
+        reports.into_iter().flat_map(|report| report.paths).map(|told| told.verdict).collect()
+    };
+    assert_eq!(undo_path("a"), [Verdict::Restored]);
+    assert_eq!(undo_path("made/for/it"), vec![Verdict::Restored; 3], "with the directories made for it");
+    assert_eq!(undo_path("shared/x"), [Verdict::Restored]);
+    desk.assert_files(&[("a", "one\n"), ("b", "two\n"), ("shared/", ""), ("shared/y", "two\n")]);
+    assert_eq!(undo_path("a"), [Verdict::AlreadySo]);
+    let redone = redo(&desk.workspace, 1, Mode::Apply, &Clock::System).unwrap().remove(0);
+    assert!(redone.is_complete(), "{redone:?}");
+    let files = [("a", "one\n"), ("b", "two\n"), ("shared/", ""), ("shared/x", "two\n"), ("shared/y", "two\n")];
+    desk.assert_files(&files);
+    let verdicts = desk.undo();
+    assert_eq!(verdict(&verdicts, "a"), Verdict::AlreadySo);
+    desk.assert_files(&[("a", "one\n"), ("b", "one\n")]);
+}
+
+#[test]
+fn a_moved_workspace_is_undone_where_it_is_now() {
+    let mut desk = Desk::new(&[("file", "before\n")]);
+    desk.dryad_writes("file", "after\n");
+    desk.dryad_writes("some/where/new", "new\n");
+    let elsewhere = desk.root.with_file_name("elsewhere");
+    fs::rename(&desk.root, &elsewhere).unwrap();
+    desk.workspace = Workspace::around(elsewhere.with_file_name("home"), &elsewhere);
+    desk.root = elsewhere;
+    assert!(desk.undo().values().all(|verdict| *verdict == Verdict::Restored));
+    assert_eq!(verdict(&desk.undo(), "file"), Verdict::Restored);
+    desk.assert_files(&[("file", "before\n")]);
+}
+
+#[test]
 fn a_conflict_puts_ours_beside() {
     let desk = Desk::new(&[("file", "one\n")]);
     desk.dryad_writes("file", "ONE\n");

@@ -62,7 +62,7 @@ pub(crate) struct UndoArguments {
     /// Everything that one session did
     #[arg(long, value_name = "ID", group = "selection")]
     pub(crate) session: Option<String>,
-    /// Everything that touched this file, or something below this directory
+    /// What was done to this file, or to anything below this directory, and nothing else
     #[arg(long, value_name = "PATH", group = "selection")]
     pub(crate) path: Option<PathBuf>,
     #[command(flatten)]

@@ -3,12 +3,14 @@
 //! It goes on where a run would stop: a file that cannot be understood is one finding among others.
 //! Keys are told by their place and never shown.
 
+mod changes;
 mod examine;
 mod text;
 
 use crate::options;
 use crate::output;
 use crate::report::{Exit, Failure};
+use changes::Changes;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +31,7 @@ struct Findings {
     shell: Option<String>,
     roots: Vec<PathBuf>,
     sandbox: Sandbox,
+    changes: Changes,
 }
 
 #[derive(Debug, Serialize)]
@@ -109,9 +112,10 @@ pub(super) async fn run(json: bool, cwd: Option<&Path>) -> Result<Exit, Failure>
 impl Findings {
     /// Whether every file can be understood.
     fn is_well(&self) -> bool {
-        self.files.iter().all(|file| match file.state {
-            FileState::Found | FileState::Missing => true,
-            FileState::Bad { .. } => false,
-        })
+        self.changes.is_well()
+            && self.files.iter().all(|file| match file.state {
+                FileState::Found | FileState::Missing => true,
+                FileState::Bad { .. } => false,
+            })
     }
 }

@@ -91,6 +91,7 @@ fn doctor_as_json_has_every_part() {
         "shell",
         "roots",
         "sandbox",
+        "changes",
     ];
     assert_eq!(parts, expected);
     assert_eq!(report["tools"], json!(["read", "bash", "edit", "write", "grep", "find", "ls"]));

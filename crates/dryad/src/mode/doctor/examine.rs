@@ -1,5 +1,6 @@
 //! Looks at everything a run would look at, one after the other.
 
+use super::changes::Changes;
 use super::{FileFinding, FileState, Findings, KeyFinding, ModelFinding, Sandbox, ServerFinding};
 use crate::home::{Home, project_settings_file};
 use crate::options::ModelOptions;
@@ -51,6 +52,7 @@ pub(super) async fn examine(workdir: &Path) -> Result<Findings, Failure> {
         tools: tools.iter().map(|tool| tool.spec().name.clone()).collect(),
         roots: roots(&settings, workdir),
         sandbox: sandbox(),
+        changes: Changes::find(home.root(), workdir, settings.vault.quota_bytes),
     })
 }
 

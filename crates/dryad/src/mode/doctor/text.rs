@@ -22,6 +22,7 @@ pub(super) fn render(findings: &Findings) -> String {
     section("shell", vec![findings.shell.clone().unwrap_or_else(|| "none found: bash cannot run commands".to_owned())]);
     section("tools may change files below", findings.roots.iter().map(|root| root.display().to_string()).collect());
     section("sandbox", sandbox(&findings.sandbox));
+    section("changes", findings.changes.lines());
     text
 }
 

@@ -1,6 +1,6 @@
 //! What is kept stays sound, and what is not sound is told.
 
-use super::{BEFORE, edited, edits};
+use super::{BEFORE, edited, edits, failed};
 use crate::scene::{Outcome, Scene, finish, names, until};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -168,4 +168,54 @@ fn about_to_edit_again() -> Scene {
 fn play_with_fault(scene: &Scene, fault: &str) -> Outcome {
     let mut command = scene.command(&["-p", "--script", "story.json", "x"]);
     finish(command.env("DRYAD_FAULT", fault).spawn().unwrap())
+}
+
+fn doctor(scene: &Scene, code: i32) -> Value {
+    serde_json::from_str(&failed(scene.run(&["doctor", "--json"]), code)).unwrap()
+}
+
+#[test]
+fn doctor_tells_of_the_workspace_its_log_and_the_vault() {
+    let scene = Scene::with_script(&edits(&[("notes.txt", "two\n", "zwei\n"), ("notes.txt", "one\n", "eins\n")]));
+    scene.write("notes.txt", BEFORE);
+    assert_eq!(doctor(&scene, 0)["changes"]["workspace"], Value::Null);
+    assert!(scene.run(&["doctor"]).done().contains("nothing is recorded here yet"));
+    scene.play(&["Translate it."]).done();
+    let changes = doctor(&scene, 0)["changes"].clone();
+    let workspace = &changes["workspace"];
+    let state = std::path::PathBuf::from(workspace["state"].as_str().unwrap());
+    assert_eq!(workspace["id"].as_str(), state.file_name().unwrap().to_str());
+    assert_eq!(workspace["root"], json!(scene.work()));
+    assert_eq!((&workspace["operations"], &workspace["pendingJournal"]), (&json!(2), &json!(false)));
+    assert_eq!(workspace["log"], json!({"health": "sound"}));
+    assert_eq!((&changes["vault"]["contents"], &changes["vault"]["bytes"]), (&json!(2), &json!(2 * BEFORE.len() + 1)));
+    assert_eq!(changes["vault"]["quotaBytes"], json!(1_u64 << 30));
+
+    let log = state.join("oplog");
+    let whole = std::fs::read(&log).unwrap();
+    std::fs::write(state.join("journal"), "torn").unwrap();
+    std::fs::write(&log, [whole.as_slice(), b"torn"].concat()).unwrap();
+    let text = scene.run(&["doctor"]).done();
+    assert!(text.contains("log        2 operations, its end is torn (4 bytes"), "{text}");
+    assert!(text.contains("journal    a change was left half-done") && text.contains(" of 1073741824 bytes"), "{text}");
+    assert!(state.join("journal").exists(), "nothing is repaired here");
+    std::fs::remove_file(state.join("journal")).unwrap();
+
+    let text = String::from_utf8(whole.clone()).unwrap();
+    std::fs::write(&log, text.replacen("\"version\":1", "\"version\":7", 1)).unwrap();
+    assert_eq!(doctor(&scene, 0)["changes"]["workspace"]["log"]["health"], "newerVersion");
+    std::fs::write(&log, text.replacen("\"toolName\":\"edit\"", "\"toolName\":\"rite\"", 1)).unwrap();
+    let damaged = doctor(&scene, 1)["changes"]["workspace"].clone();
+    assert_eq!((&damaged["operations"], &damaged["log"]["health"]), (&json!(1), &json!("damaged")));
+}
+
+#[test]
+fn a_moved_workspace_is_undone_where_it_is_now() {
+    let scene = edited();
+    let (here, elsewhere) = (scene.work(), scene.work().with_file_name("elsewhere"));
+    std::fs::rename(&here, &elsewhere).unwrap();
+    std::fs::create_dir(&here).unwrap();
+    let told = scene.run(&["undo", "--cwd", elsewhere.to_str().unwrap()]).done();
+    assert!(told.contains("notes.txt  restored") && told.contains("every path verified on disk"), "{told}");
+    assert_eq!(std::fs::read_to_string(elsewhere.join("notes.txt")).unwrap(), BEFORE);
 }
