@@ -201,7 +201,7 @@ fn doctor_tells_of_the_workspace_its_log_and_the_vault() {
     assert!(state.join("journal").exists(), "nothing is repaired here");
     std::fs::remove_file(state.join("journal")).unwrap();
 
-    let text = String::from_utf8(whole.clone()).unwrap();
+    let text = String::from_utf8(whole).unwrap();
     std::fs::write(&log, text.replacen("\"version\":1", "\"version\":7", 1)).unwrap();
     assert_eq!(doctor(&scene, 0)["changes"]["workspace"]["log"]["health"], "newerVersion");
     std::fs::write(&log, text.replacen("\"toolName\":\"edit\"", "\"toolName\":\"rite\"", 1)).unwrap();
