@@ -3,6 +3,7 @@
 
 mod calls;
 mod cancel;
+mod previews;
 mod queues;
 mod stage;
 mod turns;

@@ -94,13 +94,13 @@ fn panic_now() -> Result<Plan, ToolError> {
 
 type PlanFn = Box<dyn Fn(Map<String, Value>) -> Result<Plan, ToolError> + Send + Sync>;
 
-struct Simple {
+pub(crate) struct Simple {
     spec: ToolSpec,
     plan: PlanFn,
 }
 
 impl Simple {
-    fn tool(
+    pub(crate) fn tool(
         name: &str,
         concurrency_safe: bool,
         plan: impl Fn(Map<String, Value>) -> Result<Plan, ToolError> + Send + Sync + 'static,
