@@ -150,6 +150,10 @@ pub enum Limit {
     ReadOnly(PathBuf, String),
     /// Directories could not be renamed and connections were not seen, and why.
     Unwatched(String),
+    /// This belongs to another user or group; in a rehearsal such files can be read but not changed.
+    Foreign(PathBuf),
+    /// The command really ran, and nothing kept it from deleting files outside the granted roots; why.
+    NoFloor(String),
 }
 
 /// Why there is no rehearsal.
@@ -242,7 +246,8 @@ async fn run_directly(
 ) -> Result<Rehearsed, RehearsalError> {
     let floor = request.floor();
     let outcome = process::run_above(floor.as_ref().ok(), &request.command, surroundings, cancel, on_update).await?;
-    Ok(Rehearsed::of(outcome, Rung::Direct))
+    let limits = floor.err().map(|error| Limit::NoFloor(error.to_string())).into_iter().collect();
+    Ok(Rehearsed { limits, ..Rehearsed::of(outcome, Rung::Direct) })
 }
 
 fn attempts(connects: Vec<message::Connect>) -> Vec<NetworkAttempt> {

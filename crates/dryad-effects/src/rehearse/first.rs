@@ -3,6 +3,7 @@
 
 use super::calls::{self, Everybody};
 use super::channel::Inbox;
+use super::helper::be_silent;
 use super::message::{Answer, Ended, Failure, Play, STOP, Stage};
 use super::notify::{Judge, Notifier, Usher, Watch};
 use super::quota::Quota;
@@ -91,6 +92,7 @@ pub(super) fn accompany(
         calls::Twin::Parent(shell) => shell,
     };
     drop(theirs);
+    be_silent().map_err(failed("let go of the output"))?;
     let mut ended = Ended::default();
     let mut inbox = Inbox::default();
     let mut notifier = None;

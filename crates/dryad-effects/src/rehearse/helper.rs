@@ -66,6 +66,7 @@ fn in_namespaces(
         }
         Err(error) => return send(control, &Answer::Failed(Failure::of("make namespaces", refusal(&error))), &[]),
     };
+    be_silent()?;
     if let Err(error) = map_ids(child) {
         kill_process(child, Signal::KILL).ok();
         send(control, &Answer::Failed(Failure::of("map user ids", error)), &[])?;
@@ -75,6 +76,13 @@ fn in_namespaces(
     drop((wait, go));
     while matches!(waitpid(Some(child), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
     Ok(())
+}
+
+/// Lets go of the output: its reader waits for the last who could write, and that shall be the command.
+pub(super) fn be_silent() -> io::Result<()> {
+    let nobody = fs::OpenOptions::new().write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(&nobody)?;
+    Ok(rustix::stdio::dup2_stderr(&nobody)?)
 }
 
 /// Some of what the system says here is misleading.

@@ -2,11 +2,11 @@
 
 use super::capture::{Captured, OutsideKind, OutsideWrite};
 use super::kept::{self, Kept};
-use super::layers::{Claim, sweep};
+use super::layers::{Base, Claim, sweep};
 use super::message::{Play, Task};
 use super::run::{self, Performance};
 use super::witnessed::list_in;
-use super::{RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts};
+use super::{Limit, RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts};
 use crate::process::Surroundings;
 use dryad_protocol::path::FilePath;
 use std::fs;
@@ -24,7 +24,7 @@ pub(super) async fn rehearse(
         return Ok(Rehearsed::nothing(Rung::Journal));
     }
     sweep(&request.state);
-    let claim = Claim::new(&request.state).map_err(RehearsalError::Layers)?;
+    let claim = Claim::new(&request.state, Base::Given).map_err(RehearsalError::Layers)?;
     let real = |paths: &[std::path::PathBuf]| {
         paths.iter().filter_map(|path| path.canonicalize().ok()).map(FilePath::new).collect::<Vec<_>>()
     };
@@ -61,6 +61,7 @@ pub(super) async fn rehearse(
         outside_writes: ended.written.into_iter().map(outside).collect(),
         network_attempts: attempts(ended.connects),
         left_running: ended.left_running,
+        limits: request.floor().err().map(|error| Limit::NoFloor(error.to_string())).into_iter().collect(),
         _claims: vec![claim],
         ..Rehearsed::of(outcome, Rung::Journal)
     })

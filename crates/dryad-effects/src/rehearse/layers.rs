@@ -19,19 +19,35 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Claim {
     directory: PathBuf,
     lock_path: PathBuf,
+    base: Base,
     _lock: File,
+}
+
+/// Whose directory claims are made in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Base {
+    /// The caller's, which stays.
+    Given,
+    /// One among everybody's temporary files, which goes with the last claim in it.
+    Borrowed,
 }
 
 impl Claim {
     /// Makes a directory in `base`, which is made as well if it is not there and must belong to this user alone.
-    pub(super) fn new(base: &Path) -> io::Result<Self> {
+    pub(super) fn new(base: &Path, whose: Base) -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        make_base(base)?;
         loop {
+            make_base(base)?;
             let name = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
             let lock_path = base.join(format!("{name}.lock"));
-            let Some(lock) = try_lock(&lock_path)? else { continue };
-            let claim = Self { directory: base.join(name), lock_path, _lock: lock };
+            let lock = match try_lock(&lock_path) {
+                Ok(Some(lock)) => lock,
+                Ok(None) => continue,
+                // The last claim of somebody else took the base with it.
+                Err(error) if whose == Base::Borrowed && error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            let claim = Self { directory: base.join(name), lock_path, base: whose, _lock: lock };
             // The same number may have been given to a process that died.
             remove_tree(&claim.directory)?;
             private_directory(&claim.directory)?;
@@ -71,6 +87,10 @@ impl Drop for Claim {
         // What stays is swept by the next start.
         if remove_tree(&self.directory).is_ok() {
             fs::remove_file(&self.lock_path).ok();
+        }
+        if let (Base::Borrowed, Some(base)) = (self.base, self.lock_path.parent()) {
+            // It stays for as long as it holds others.
+            fs::remove_dir(base).ok();
         }
     }
 }
@@ -154,7 +174,7 @@ mod tests {
     fn a_claim_leaves_nothing_and_a_dead_one_is_swept() {
         let root = tempfile::tempdir().unwrap();
         let base = root.path().join("rehearsals");
-        let claim = Claim::new(&base).unwrap();
+        let claim = Claim::new(&base, Base::Given).unwrap();
         let layer = claim.layer(0, &root.path().metadata().unwrap()).unwrap();
         fs::create_dir(layer.join("upper/closed")).unwrap();
         fs::write(layer.join("upper/closed/file"), "").unwrap();
@@ -171,9 +191,20 @@ mod tests {
     }
 
     #[test]
+    fn a_borrowed_base_goes_with_its_last_claim() {
+        let root = tempfile::tempdir().unwrap();
+        let base = root.path().join("borrowed");
+        let (first, second) = (Claim::new(&base, Base::Borrowed).unwrap(), Claim::new(&base, Base::Borrowed).unwrap());
+        drop(first);
+        assert!(base.exists());
+        drop(second);
+        assert!(!base.exists());
+    }
+
+    #[test]
     fn a_base_that_others_may_write_to_is_refused() {
         let root = tempfile::tempdir().unwrap();
         fs::set_permissions(root.path(), Permissions::from_mode(0o777)).unwrap();
-        assert_eq!(Claim::new(root.path()).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(Claim::new(root.path(), Base::Given).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
     }
 }

@@ -1,7 +1,7 @@
 //! Puts a rehearsal in namespaces together: trees, layers, masks; runs it; reads what it left.
 
 use super::capture::{self, Captured, Covered};
-use super::layers::{Claim, sweep};
+use super::layers::{Base, Claim, sweep};
 use super::message::{Overlay, Play, Stage, Task};
 use super::roots::{self, Tree};
 use super::run::{self, Performance};
@@ -71,7 +71,7 @@ fn build(request: &RehearsalRequest, rung: Rung) -> Result<Set, RehearsalError> 
     sweep(&request.state);
     let plan = roots::plan(&request.roots, &request.watched).map_err(RehearsalError::Roots)?;
     let layers = || -> io::Result<Set> {
-        let mut claims = vec![Claim::new(&request.state)?];
+        let mut claims = vec![Claim::new(&request.state, Base::Given)?];
         let mut overlays = Vec::new();
         for (index, tree) in plan.trees.iter().enumerate() {
             let layer = match rung {
@@ -119,7 +119,7 @@ fn claim_for<'c>(root: &Path, claims: &'c mut Vec<Claim>) -> Option<&'c Claim> {
     let name = format!(".dryad-{}", rustix::process::geteuid().as_raw());
     let base = ["/var/tmp", "/tmp"].iter().map(|place| Path::new(place).join(&name)).find(|base| fits(base))?;
     sweep(&base);
-    claims.push(Claim::new(&base).ok()?);
+    claims.push(Claim::new(&base, Base::Borrowed).ok()?);
     claims.last()
 }
 
@@ -185,6 +185,8 @@ impl Set {
             .collect();
         let Captured { changes, contents, outside_writes, not_carried, changed_meanwhile } =
             capture::capture(&covered, self.begun).map_err(RehearsalError::Capture)?;
+        let foreign: Vec<Limit> =
+            self.trees.iter().filter(|tree| tree.granted).filter_map(|tree| foreign_in(&tree.root)).collect();
         let split = self.split.into_iter().map(Limit::Split);
         let read_only = ended.read_only.into_iter().map(|(path, why)| Limit::ReadOnly(path.as_path().to_owned(), why));
         Ok(Rehearsed {
@@ -196,12 +198,25 @@ impl Set {
             changed_meanwhile,
             network_attempts: attempts(ended.connects),
             left_running: ended.left_running,
-            limits: split.chain(read_only).chain(ended.unwatched.map(Limit::Unwatched)).collect(),
+            limits: split.chain(read_only).chain(foreign).chain(ended.unwatched.map(Limit::Unwatched)).collect(),
             rung,
             _claims: self.claims,
             _memory: memory,
         })
     }
+}
+
+/// An entry at the top of a tree that an ordinary user cannot change in a layer, because its owner or group have no
+/// meaning there. Only the top is looked at: who keeps a tree with others mostly shows there.
+fn foreign_in(root: &Path) -> Option<Limit> {
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    if user == 0 {
+        return None;
+    }
+    let entries = fs::read_dir(root).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let is_foreign =
+        |path: &PathBuf| path.symlink_metadata().is_ok_and(|facts| facts.uid() != user || facts.gid() != group);
+    std::iter::once(root.to_owned()).chain(entries).find(is_foreign).map(Limit::Foreign)
 }
 
 /// Where the layer of overlay `index` lies.

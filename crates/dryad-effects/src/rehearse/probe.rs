@@ -9,7 +9,7 @@ mod cache;
 use super::RehearsalError;
 use super::channel::{Inbox, send};
 use super::helper::NAME;
-use super::layers::Claim;
+use super::layers::{Base, Claim};
 use super::message::{Answer, Ended, Failure, Overlay, Stage, Task};
 use super::roots;
 use super::run::Helper;
@@ -145,7 +145,7 @@ impl Ladder {
 
 /// Mounts a layer over a small tree and one over the work tree, and uses the first.
 fn try_layers(rung: Rung, request: &ProbeRequest<'_>) -> Result<Ended, RehearsalError> {
-    let claim = Claim::new(request.state).map_err(RehearsalError::Layers)?;
+    let claim = Claim::new(request.state, Base::Given).map_err(RehearsalError::Layers)?;
     let prepare = || -> io::Result<Stage> {
         let tree = claim.directory().join("tree");
         fs::create_dir_all(tree.join("directory"))?;
@@ -195,7 +195,8 @@ fn ask(helper: &Helper, task: &Task) -> Result<Ended, RehearsalError> {
         if answer.is_err() {
             child.kill().ok();
         }
-        child.wait()?;
+        // It ends when the kernel has taken the namespaces down; nobody needs to wait for that.
+        std::thread::spawn(move || child.wait());
         answer
     };
     match talk().map_err(RehearsalError::Helper)? {

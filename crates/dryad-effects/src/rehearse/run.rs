@@ -101,9 +101,10 @@ pub(super) async fn perform(
     let watched = watch(&mut channel, &mut stream, deadline, cancel, on_update, &mut memory).await;
     if watched.is_err() {
         group.kill();
+        timeout(PATIENCE, child.wait()).await.ok();
     }
+    // The helper ends when the kernel has taken the namespaces down; nobody needs to wait for that.
     stream.drain().await;
-    timeout(PATIENCE, child.wait()).await.ok();
     group.release();
     let (end, ended) = watched?;
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

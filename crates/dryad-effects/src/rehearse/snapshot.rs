@@ -8,7 +8,7 @@
 
 use super::capture::Captured;
 use super::kept::{self, Before, Kept, Saved};
-use super::{RehearsalError, RehearsalRequest, Rehearsed, Rung};
+use super::{Limit, RehearsalError, RehearsalRequest, Rehearsed, Rung};
 use crate::landlock::Floor;
 use crate::process::{self, Surroundings};
 use dryad_protocol::path::FilePath;
@@ -45,7 +45,8 @@ pub(super) async fn rehearse(
     let outcome = process::run_above(floor.as_ref().ok(), &request.command, surroundings, cancel, on_update).await?;
     let captured = blocking(move || snapshot.compare()).await?.map_err(RehearsalError::Capture)?;
     let Captured { changes, contents, not_carried, .. } = captured;
-    Ok(Rehearsed { changes, contents, not_carried, ..Rehearsed::of(outcome, Rung::Snapshot) })
+    let limits = floor.err().map(|error| Limit::NoFloor(error.to_string())).into_iter().collect();
+    Ok(Rehearsed { changes, contents, not_carried, limits, ..Rehearsed::of(outcome, Rung::Snapshot) })
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, RehearsalError> {
@@ -87,20 +88,11 @@ impl Snapshot {
         let mut room = quota;
         for (path, facts) in self.look.iter().filter(|(_, facts)| facts.is_file() || facts.is_symlink()) {
             let name = name_of(facts);
-            let known = old.remove(name.as_os_str());
-            if facts.is_symlink() && !known {
-                fs::read_link(path).and_then(|target| std::os::unix::fs::symlink(target, self.store.join(&name))).ok();
-            }
-            if facts.is_symlink() {
-                continue;
-            }
-            match room.checked_sub(facts.len()) {
-                Some(left) => room = left,
-                None => continue,
-            }
-            if !known {
+            let Some(left) = room.checked_sub(facts.len()) else { continue };
+            room = left;
+            if !old.remove(name.as_os_str()) {
                 // What cannot be read cannot be brought back; the comparison says so.
-                copy(path, &self.store.join(name)).ok();
+                copy(path, facts, &self.store.join(name)).ok();
             }
         }
         for name in old {
@@ -159,8 +151,11 @@ fn is_changed(before: &Metadata, after: &Metadata) -> bool {
     before.mode() != after.mode() || name_of(before) != name_of(after)
 }
 
-/// Copies a file under a name that appears when it is whole.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
+/// Copies a file or a link under a name that appears when it is whole.
+fn copy(from: &Path, facts: &Metadata, to: &Path) -> io::Result<()> {
+    if facts.is_symlink() {
+        return std::os::unix::fs::symlink(fs::read_link(from)?, to);
+    }
     let mut beside = to.as_os_str().to_owned();
     beside.push(format!(".{}", std::process::id()));
     let beside = PathBuf::from(beside);

@@ -1,7 +1,7 @@
 //! What a rehearsed command cannot do, however hard it tries.
 
 use super::place::{Place, is_root};
-use dryad_effects::rehearse::{Network, RehearsalError, RehearsalRequest};
+use dryad_effects::rehearse::{Limit, Network, RehearsalError, RehearsalRequest};
 use dryad_protocol::command::CommandEnd;
 use std::fs;
 use std::io::Read as _;
@@ -118,5 +118,25 @@ async fn an_ordinary_user_stays_one_and_root_keeps_what_files_need() {
         assert!(text.contains("given\n12345\n"), "{text}");
     } else {
         assert!(text.starts_with("0000000000000000\n") && !text.contains("given"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_belongs_to_another_group_is_told() {
+    let place = Place::new();
+    let rehearsed = place.rehearse("true").await;
+    assert_eq!(rehearsed.limits, [], "everything is one's own");
+    if is_root() {
+        std::os::unix::fs::chown(place.at(""), None, Some(12345)).unwrap();
+        fs::write(place.at("file"), "one").unwrap();
+        std::os::unix::fs::chown(place.at("file"), Some(12345), Some(12345)).unwrap();
+        let rehearsed = place.rehearse("echo two >> file; stat -c %u:%g file").await;
+        assert_eq!(rehearsed.outcome.output.text, "12345:12345\n");
+        assert_eq!((rehearsed.limits.len(), rehearsed.changes.len()), (0, 1), "for root it makes no difference");
+    } else {
+        let shared = std::path::Path::new("/usr/share");
+        let request = RehearsalRequest { roots: vec![shared.to_owned()], ..place.request("true") };
+        let rehearsed = place.start(&request).await.unwrap();
+        assert_eq!(rehearsed.limits, [Limit::Foreign(shared.to_owned())]);
     }
 }

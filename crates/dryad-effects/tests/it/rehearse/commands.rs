@@ -249,3 +249,33 @@ async fn what_others_change_while_it_runs_is_told() {
     assert_eq!(rehearsed.changed_meanwhile, [dryad_protocol::path::FilePath::new(place.at("raced"))]);
     assert_eq!(rehearsed.changes.len(), 2);
 }
+
+#[tokio::test]
+async fn work_in_a_watched_home_that_holds_the_state_as_well() {
+    let place = Place::new();
+    fs::write(place.at("file"), "mine").unwrap();
+    fs::create_dir(place.at("tree")).unwrap();
+    fs::write(place.at("tree/leaf"), "leaf").unwrap();
+    fs::write(place.root().join("theirs"), "theirs").unwrap();
+    let before = place.print();
+    // Between the two trees a rename works, as it does outside, where they are one.
+    let command = "perl -e 'rename(q(file), q(../moved)) or die $!; rename(q(tree), q(../tree)) or die $!; \
+                   rename(q(../theirs), q(here)) or die $!'; cat ../moved ../tree/leaf here";
+    let request = RehearsalRequest { watched: vec![place.root()], ..place.request(command) };
+    let running = place.start(&request);
+    let is_send = |_: &dyn Send| {};
+    is_send(&running);
+    let rehearsed = running.await.unwrap();
+    assert_eq!(rehearsed.outcome.output.text, "mineleaftheirs");
+    assert_eq!(place.print(), before);
+    let under = |path: &std::path::Path| path.strip_prefix(place.root()).unwrap().display().to_string();
+    let changed: Vec<String> = rehearsed.changes.iter().map(|change| under(change.path.as_path())).collect();
+    assert_eq!(changed, ["work/file", "work/here", "work/tree", "work/tree/leaf"]);
+    let written: Vec<(String, OutsideKind)> =
+        rehearsed.outside_writes.iter().map(|write| (under(write.path.as_path()), write.kind)).collect();
+    let created = |name: &str| (name.to_owned(), OutsideKind::Created);
+    let expected =
+        [created("moved"), ("theirs".to_owned(), OutsideKind::Deleted), created("tree"), created("tree/leaf")];
+    assert_eq!(written, expected);
+    assert_eq!(rehearsed.limits, []);
+}
