@@ -22,6 +22,7 @@ pub mod observer;
 pub mod oplog;
 pub mod orchestrator;
 pub mod pending;
+pub mod permission;
 pub mod pipeline;
 pub mod plan;
 pub mod preview;
