@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// A block of what a user or a tool says.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
+#[serde(tag = "type", rename_all = "camelCase", try_from = "UserForm")]
 pub enum UserBlock {
     /// Text.
     Text(TextBlock),
@@ -15,7 +15,7 @@ pub enum UserBlock {
 
 /// A block of what a model says.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
+#[serde(tag = "type", rename_all = "camelCase", try_from = "AssistantForm")]
 pub enum AssistantBlock {
     /// Text.
     Text(TextBlock),
@@ -75,6 +75,91 @@ pub struct ImageBlock {
     pub data: String,
     /// For example `image/png`.
     pub mime_type: String,
+}
+
+/// All fields of all user blocks. Blocks are most of what a session holds: read like this they need not
+/// be held twice until their type is known.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct UserForm {
+    r#type: BlockType,
+    text: Option<String>,
+    text_signature: Option<String>,
+    data: Option<String>,
+    mime_type: Option<String>,
+}
+
+/// All fields of all blocks of answers.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AssistantForm {
+    r#type: BlockType,
+    text: Option<String>,
+    text_signature: Option<String>,
+    thinking: Option<String>,
+    thinking_signature: Option<String>,
+    data: Option<String>,
+    id: Option<String>,
+    name: Option<String>,
+    arguments: Option<Map<String, Value>>,
+    thought_signature: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum BlockType {
+    Text,
+    Image,
+    Thinking,
+    RedactedThinking,
+    ToolCall,
+}
+
+impl TryFrom<UserForm> for UserBlock {
+    type Error = String;
+
+    fn try_from(form: UserForm) -> Result<Self, String> {
+        match form.r#type {
+            BlockType::Text => {
+                Ok(Self::Text(TextBlock { text: given(form.text, "text")?, text_signature: form.text_signature }))
+            }
+            BlockType::Image => Ok(Self::Image(ImageBlock {
+                data: given(form.data, "data")?,
+                mime_type: given(form.mime_type, "mimeType")?,
+            })),
+            BlockType::Thinking | BlockType::RedactedThinking | BlockType::ToolCall => {
+                Err("only a model thinks and calls tools".to_owned())
+            }
+        }
+    }
+}
+
+impl TryFrom<AssistantForm> for AssistantBlock {
+    type Error = String;
+
+    fn try_from(form: AssistantForm) -> Result<Self, String> {
+        match form.r#type {
+            BlockType::Text => {
+                Ok(Self::Text(TextBlock { text: given(form.text, "text")?, text_signature: form.text_signature }))
+            }
+            BlockType::Thinking => Ok(Self::Thinking(ThinkingBlock {
+                thinking: given(form.thinking, "thinking")?,
+                thinking_signature: form.thinking_signature,
+            })),
+            BlockType::RedactedThinking => Ok(Self::RedactedThinking { data: given(form.data, "data")? }),
+            BlockType::ToolCall => Ok(Self::ToolCall(ToolCall {
+                id: given(form.id, "id")?,
+                name: given(form.name, "name")?,
+                arguments: given(form.arguments, "arguments")?,
+                thought_signature: form.thought_signature,
+            })),
+            BlockType::Image => Err("a model says no pictures".to_owned()),
+        }
+    }
+}
+
+fn given<T>(field: Option<T>, name: &str) -> Result<T, String> {
+    field.ok_or_else(|| format!("missing field `{name}`"))
 }
 
 impl UserBlock {

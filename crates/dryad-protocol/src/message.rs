@@ -5,9 +5,11 @@ use crate::id::CallId;
 use crate::model::Api;
 use crate::time::Timestamp;
 use crate::usage::Usage;
-use serde::de::IgnoredAny;
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use std::fmt;
 
 /// One message.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -313,15 +315,25 @@ fn known_api<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Api, D::Error
     })
 }
 
+/// Reads a list of blocks, or text as one block, without holding either twice.
 pub(crate) fn text_or_blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<UserBlock>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Form {
-        Text(String),
-        Blocks(Vec<UserBlock>),
+    struct TextOrBlocks;
+
+    impl<'de> Visitor<'de> for TextOrBlocks {
+        type Value = Vec<UserBlock>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("text or a list of blocks")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(vec![UserBlock::text(text)])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, blocks: A) -> Result<Self::Value, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(blocks))
+        }
     }
-    Ok(match Form::deserialize(deserializer)? {
-        Form::Text(text) => vec![UserBlock::text(text)],
-        Form::Blocks(blocks) => blocks,
-    })
+
+    deserializer.deserialize_any(TextOrBlocks)
 }

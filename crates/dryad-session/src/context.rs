@@ -31,6 +31,9 @@ pub use words::for_model;
 /// What stands in the place of a tool result that was pruned.
 pub const PRUNED: &str = "[The output of this call was removed to save space; run it again if it is needed]";
 
+/// Fewer entries are read by one thread.
+const WORTH_A_THREAD: usize = 2000;
+
 /// A branch as a conversation that can go on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Context {
@@ -74,13 +77,38 @@ pub(crate) fn said(session: &Session, problems: &mut Vec<Problem>) -> Vec<(Entry
         let message = CompactionSummaryMessage { summary, tokens_before, timestamp };
         said.push((node.id.clone(), Arc::new(Message::CompactionSummary(message))));
     }
-    for node in visible.nodes.into_iter().filter(|node| node.kind.is_said()) {
+    let nodes: Vec<_> = visible.nodes.into_iter().filter(|node| node.kind.is_said()).collect();
+    hold_all(session, &nodes, problems);
+    for node in nodes {
         match session.hold(node, problems) {
             Ok(entry) => said.extend(message_of(&entry, &pruned).map(|message| (node.id.clone(), message))),
             Err(problem) => problems.push(problem),
         }
     }
     said
+}
+
+/// Reads the entries of a long branch with all processors. What cannot be read is left to whoever needs it.
+fn hold_all(session: &Session, nodes: &[&Node], problems: &mut Vec<Problem>) {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    let missing = nodes.iter().filter(|node| node.entry.get().is_none()).count();
+    if threads == 1 || missing < WORTH_A_THREAD {
+        return;
+    }
+    std::thread::scope(|scope| {
+        let work = |part: &[&Node]| {
+            let mut problems = Vec::new();
+            for node in part {
+                session.hold(node, &mut problems).ok();
+            }
+            problems
+        };
+        let parts = nodes.chunks(nodes.len().div_ceil(threads));
+        let running: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
+        for thread in running {
+            problems.extend(thread.join().unwrap_or_default());
+        }
+    });
 }
 
 /// The part of a branch that the model gets to see.

@@ -14,6 +14,7 @@
 
 pub(crate) mod blob;
 pub(crate) mod disk;
+mod head;
 pub(crate) mod jsonl;
 pub(crate) mod line;
 pub(crate) mod scan;

@@ -1,3 +1,5 @@
+//! Every type of entry is written as it was read.
+
 use super::*;
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! Thresholds, cuts, files, pruning and figures, told as short stories.
+
 use super::branch::Left;
 use super::plan::{Answers, NothingToCompact, Plan};
 use super::*;

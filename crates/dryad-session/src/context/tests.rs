@@ -1,3 +1,5 @@
+//! What a model gets to see of branches of all kinds.
+
 use super::*;
 use dryad_protocol::content::UserBlock;
 use serde_json::{Value, json};

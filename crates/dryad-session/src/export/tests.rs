@@ -1,3 +1,5 @@
+//! The page and what it is made of; how it looks is tested in a browser.
+
 use super::*;
 use dryad_protocol::entry::EntryBody;
 use dryad_protocol::message::Message;

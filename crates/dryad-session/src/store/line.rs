@@ -8,6 +8,7 @@ use dryad_protocol::id::EntryId;
 use dryad_protocol::message::Message;
 use dryad_protocol::time::{Timestamp, iso};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::ops::BitOr;
 use std::path::Path;
@@ -51,33 +52,35 @@ pub(crate) fn decode(
     problems: &mut Vec<Problem>,
 ) -> Result<Entry, String> {
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
-    let mut entry = if kind.is_said() { decode_message(text)? } else { decode_any(text)? };
+    let mut entry = match kind {
+        Kind::User => decode_message(text, Message::User),
+        Kind::Assistant => decode_message(text, Message::Assistant),
+        Kind::ToolResult | Kind::TodoResult => decode_message(text, Message::ToolResult),
+        _ => serde_json::from_str(text),
+    }
+    .map_err(|error| error.to_string())?;
     if let Some(blobs) = blobs {
         blobs.restore(&mut entry.body, problems);
     }
     Ok(entry)
 }
 
-/// Reads the entries that sessions mostly consist of, without a detour over a generic value.
-fn decode_message(text: &str) -> Result<Entry, String> {
+/// Reads the entries that sessions mostly consist of. Their role is known: the message need not be held
+/// twice until it is.
+fn decode_message<T: DeserializeOwned>(text: &str, role: fn(T) -> Message) -> Result<Entry, serde_json::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct MessageLine {
+    struct MessageLine<T> {
         id: EntryId,
         #[serde(default)]
         parent_id: Option<EntryId>,
         #[serde(with = "iso", default)]
         timestamp: Timestamp,
-        message: Option<Message>,
+        message: T,
     }
-    let line: MessageLine = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let Some(message) = line.message else { return decode_any(text) };
-    let body = EntryBody::Message { message: Arc::new(message) };
-    Ok(Entry { id: line.id, parent_id: line.parent_id, timestamp: line.timestamp, body })
-}
-
-fn decode_any(text: &str) -> Result<Entry, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
+    let MessageLine { id, parent_id, timestamp, message } = serde_json::from_str(text)?;
+    let body = EntryBody::Message { message: Arc::new(role(message)) };
+    Ok(Entry { id, parent_id, timestamp, body })
 }
 
 /// Cuts every text beyond the limit; tells whether there was one.

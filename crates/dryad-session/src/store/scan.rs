@@ -3,12 +3,10 @@
 //! Lines are looked at, not kept. The invariant: everything before a torn or garbled end is found.
 
 use super::disk::Rest;
-use crate::kind::Kind;
+use super::head::{self, Head, More};
 use crate::problem::Problem;
 use crate::tree::{LateParents, Line, Node, Tree};
 use dryad_protocol::entry::SessionHeader;
-use dryad_protocol::id::EntryId;
-use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
 use std::sync::OnceLock;
@@ -42,35 +40,6 @@ pub(crate) struct Scan {
     pub(crate) name: Option<String>,
 }
 
-/// What an entry is, without what it says.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Head {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    id: Option<EntryId>,
-    #[serde(default)]
-    parent_id: Option<EntryId>,
-    #[serde(default)]
-    message: Option<MessageHead>,
-    #[serde(default)]
-    target_id: Option<EntryId>,
-    #[serde(default)]
-    label: Option<String>,
-    #[serde(default)]
-    name: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct MessageHead {
-    #[serde(default)]
-    role: Option<String>,
-    #[serde(default)]
-    tool_name: Option<String>,
-}
-
 /// Reads the first line.
 pub(crate) fn first(file: &File) -> io::Result<First> {
     let end = file.metadata()?.len();
@@ -99,16 +68,22 @@ pub(crate) fn entries(file: &File, header: u64) -> io::Result<Scan> {
     let mut reader = BufReader::with_capacity(CHUNK, Rest { file, offset: header, end: length });
     let mut scan = Scan { good: header, length, ..Scan::default() };
     let mut pass = Pass { late: LateParents::default(), bad: Vec::new() };
-    let (mut bytes, mut offset, mut number) = (Vec::new(), header, 1);
+    let (mut bytes, mut spare, mut offset, mut number) = (Vec::new(), Vec::new(), header, 1);
     loop {
-        bytes.clear();
-        let read = reader.read_until(b'\n', &mut bytes)? as u64;
+        // The last line is the one that may be torn: it is read to its end.
+        let mut next = std::mem::take(&mut spare);
+        next.clear();
+        let read = reader.read_until(b'\n', &mut next)? as u64;
+        if offset > header {
+            let start = offset - bytes.len() as u64;
+            pass.line(&mut scan, &bytes, start, number, if read == 0 { head::whole } else { head::quick });
+        }
         if read == 0 {
             break;
         }
         number += 1;
-        pass.line(&mut scan, &bytes, offset, number);
         offset += read;
+        spare = std::mem::replace(&mut bytes, next);
     }
     pass.late.link(&mut scan.tree, &mut scan.problems);
     if header > 0 && scan.good == header {
@@ -130,7 +105,7 @@ struct Pass {
 }
 
 impl Pass {
-    fn line(&mut self, scan: &mut Scan, bytes: &[u8], offset: u64, number: usize) {
+    fn line(&mut self, scan: &mut Scan, bytes: &[u8], offset: u64, number: usize, read: fn(&[u8]) -> Option<Head>) {
         let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         if line.trim_ascii().is_empty() {
             // An empty line after a bad one belongs to the bad end.
@@ -139,8 +114,7 @@ impl Pass {
             }
             return;
         }
-        let head = std::str::from_utf8(line).ok().and_then(|line| serde_json::from_str::<Head>(line).ok());
-        let Some(head) = head.filter(|head| head.id.is_some() || head.kind == "session") else {
+        let Some(head) = read(line) else {
             self.bad.push(number);
             return;
         };
@@ -153,27 +127,22 @@ impl Pass {
 
     fn entry(&mut self, scan: &mut Scan, head: Head, line: Line) {
         // Some programs write their header a second time.
-        let Some(id) = head.id.filter(|_| head.kind != "session") else { return };
-        let (role, tool) = head.message.map_or((None, None), |message| (message.role, message.tool_name));
-        let kind = Kind::named(&head.kind, role.as_deref(), tool.as_deref());
-        let parent = head.parent_id.as_ref().map(|parent| scan.tree.position(parent));
+        let Some(id) = head.id else { return };
+        let parent = head.parent.as_ref().map(|parent| scan.tree.position(parent));
         if scan.tree.get(&id).is_some() {
             scan.problems.push(Problem::DuplicateId { entry: id.clone() });
         }
         let known = parent.as_ref().and_then(|parent| parent.as_ref().ok().copied());
-        let node = Node { id, parent: known, kind, line: Some(line), entry: OnceLock::new() };
+        let node = Node { id, parent: known, kind: head.kind, line: Some(line), entry: OnceLock::new() };
         let position = scan.tree.push(node);
-        if let (Some(Err(_)), Some(parent)) = (parent, head.parent_id) {
+        if let (Some(Err(_)), Some(parent)) = (parent, head.parent) {
             self.late.remember(position, parent);
         }
-        match kind {
-            Kind::Label => {
-                if let Some(target) = head.target_id {
-                    scan.tree.set_label(target, head.label);
-                }
-            }
-            Kind::SessionInfo => scan.name = head.name.filter(|name| !name.trim().is_empty()),
-            _ => {}
+        match head.more {
+            More::Nothing => {}
+            More::Label { target: Some(target), label } => scan.tree.set_label(target, label),
+            More::Label { target: None, .. } => {}
+            More::Name(name) => scan.name = name.filter(|name| !name.trim().is_empty()),
         }
     }
 }

@@ -1,3 +1,5 @@
+//! Operations on the list of what is to be done.
+
 use super::*;
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! Branches, late parents and circles.
+
 use super::*;
 
 fn tree(entries: &[(&str, Option<&str>)]) -> (Tree, Vec<Problem>) {
