@@ -16,6 +16,7 @@
 mod calls;
 mod capture;
 mod channel;
+mod error;
 mod first;
 mod helper;
 mod journal;
@@ -28,6 +29,7 @@ mod notify;
 mod places;
 mod probe;
 mod quota;
+mod rehearsed;
 mod roots;
 mod run;
 mod rung;
@@ -39,22 +41,19 @@ mod witness;
 mod witnessed;
 
 pub use capture::{Content, NotCarried, OutsideKind, OutsideWrite, Uncarried};
+pub use error::RehearsalError;
 pub use helper::helper_main;
 pub use layers::sweep;
 pub use probe::{Footing, Hold, Ladder, ProbeRequest};
+pub use rehearsed::{Limit, NetworkAttempt, Rehearsed};
 pub use run::Helper;
 pub use rung::{Rung, SWITCH};
 
-use crate::process::{self, ProcessError, Surroundings};
-use crate::vault::{Vault, VaultError};
-use dryad_protocol::change_set::ChangeSet;
-use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandOutput, CommandSpec};
-use dryad_protocol::path::FilePath;
-use layers::Claim;
+use crate::process::{self, Surroundings};
+use dryad_protocol::command::CommandSpec;
+use rehearsed::attempts;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 /// What shall be rehearsed, and where.
@@ -77,6 +76,8 @@ pub struct RehearsalRequest {
     pub cache: Option<PathBuf>,
     /// Whether the command may use the network.
     pub network: Network,
+    /// What the command's standard streams are.
+    pub streams: Streams,
     /// Bytes that it may write.
     pub quota: u64,
     /// Processes and threads it may have at once.
@@ -98,107 +99,21 @@ pub enum Network {
     None,
 }
 
+/// What the standard streams of a rehearsed command are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Streams {
+    /// Nothing to read; what it prints is kept.
+    Kept,
+    /// Those of this process, so that a terminal is a terminal to it; what it prints is not kept.
+    ///
+    /// Keys such as the interrupting one reach this process as well, which should pay no heed meanwhile. On the
+    /// rungs below the journal the streams are kept all the same.
+    Own,
+}
+
 /// Starts rehearsals.
 #[derive(Debug)]
 pub struct Rehearsal;
-
-/// What came of a rehearsal. Dropping it discards what is not handed over.
-#[derive(Debug)]
-#[must_use]
-pub struct Rehearsed {
-    /// Output and end of the command.
-    pub outcome: CommandOutcome,
-    /// What it would change in the granted roots; on a rung that is no dry run, what it has changed.
-    pub changes: ChangeSet,
-    /// Where the contents of files lie: the new ones of a dry run, otherwise the old ones.
-    pub contents: Vec<Content>,
-    /// What it would have changed elsewhere.
-    pub outside_writes: Vec<OutsideWrite>,
-    /// What it did that the change set cannot say.
-    pub not_carried: Vec<NotCarried>,
-    /// Files that somebody else changed while it ran: it may have seen the old ones.
-    pub changed_meanwhile: Vec<FilePath>,
-    /// What it tried to connect to.
-    pub network_attempts: Vec<NetworkAttempt>,
-    /// Names of processes it left running. They have been ended.
-    pub left_running: Vec<String>,
-    /// What this rehearsal could not do.
-    pub limits: Vec<Limit>,
-    /// How it was run.
-    pub rung: Rung,
-    _claims: Vec<Claim>,
-    _memory: Option<OwnedFd>,
-}
-
-/// Connections that a command tried.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct NetworkAttempt {
-    /// `address:port`, or the path of a socket.
-    pub to: String,
-    /// Whether it lies beyond this machine.
-    pub remote: bool,
-    /// How often it was tried.
-    pub count: u64,
-}
-
-/// What a rehearsal could not do.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Limit {
-    /// Files directly in this directory could not be changed, because other file systems are mounted in it.
-    Split(PathBuf),
-    /// This place could only be read, and why.
-    ReadOnly(PathBuf, String),
-    /// Directories could not be renamed and connections were not seen, and why.
-    Unwatched(String),
-    /// This belongs to another user or group; in a rehearsal such files can be read but not changed.
-    Foreign(PathBuf),
-    /// The command really ran, and nothing kept it from deleting files outside the granted roots; why.
-    NoFloor(String),
-}
-
-/// Why there is no rehearsal.
-#[derive(Debug, Error)]
-pub enum RehearsalError {
-    /// The command did not start.
-    #[error(transparent)]
-    Process(#[from] ProcessError),
-    /// No rung that the request accepts works here.
-    #[error("cannot rehearse here: {}", .reasons.join("; "))]
-    NoRung {
-        /// What was said against each.
-        reasons: Vec<String>,
-    },
-    /// The system refused a step of the preparation.
-    #[error("cannot {step}: {reason}")]
-    Refused {
-        /// Which.
-        step: String,
-        /// What it said.
-        reason: String,
-    },
-    /// A root cannot be rehearsed in.
-    #[error("cannot plan the rehearsal: {0}")]
-    Roots(#[source] io::Error),
-    /// There is no place for layers.
-    #[error("cannot make a layer: {0}")]
-    Layers(#[source] io::Error),
-    /// The helper process did not do its work.
-    #[error("the helper of the rehearsal failed: {0}")]
-    Helper(#[source] io::Error),
-    /// The command wrote more than it may; it was ended, and what it wrote is gone.
-    #[error("the command wrote {held} bytes, more than the {limit} it may; nothing was changed")]
-    Quota {
-        /// How much it wrote.
-        held: u64,
-        /// How much it may.
-        limit: u64,
-        /// What it had done until then.
-        outcome: Box<CommandOutcome>,
-    },
-    /// What it wrote cannot be read.
-    #[error("cannot read what the command changed: {0}")]
-    Capture(#[source] io::Error),
-}
 
 impl Rehearsal {
     /// Runs a command on the best rung that works, and tells what it changes.
@@ -250,12 +165,6 @@ async fn run_directly(
     Ok(Rehearsed { limits, ..Rehearsed::of(outcome, Rung::Direct) })
 }
 
-fn attempts(connects: Vec<message::Connect>) -> Vec<NetworkAttempt> {
-    let attempt =
-        |connect: message::Connect| NetworkAttempt { to: connect.to, remote: connect.remote, count: connect.count };
-    connects.into_iter().map(attempt).collect()
-}
-
 async fn find_ladder(request: &RehearsalRequest) -> Result<Ladder, RehearsalError> {
     let request = request.clone();
     tokio::task::spawn_blocking(move || Ladder::find(&request.probe()))
@@ -273,60 +182,5 @@ impl RehearsalRequest {
             cache: self.cache.as_deref(),
             highest: self.highest,
         }
-    }
-}
-
-impl Rehearsed {
-    /// A rehearsal that was cancelled before it began.
-    fn nothing(rung: Rung) -> Self {
-        let outcome = CommandOutcome { end: CommandEnd::Cancelled, output: CommandOutput::default(), duration_ms: 0 };
-        Self::of(outcome, rung)
-    }
-
-    fn of(outcome: CommandOutcome, rung: Rung) -> Self {
-        Self {
-            outcome,
-            changes: ChangeSet::default(),
-            contents: Vec::new(),
-            outside_writes: Vec::new(),
-            not_carried: Vec::new(),
-            changed_meanwhile: Vec::new(),
-            network_attempts: Vec::new(),
-            left_running: Vec::new(),
-            limits: Vec::new(),
-            rung,
-            _claims: Vec::new(),
-            _memory: None,
-        }
-    }
-
-    /// Moves the contents into a vault, one reference for each, where applying the change set takes them from.
-    ///
-    /// When it fails, what had been moved is taken out again. A change set that is not applied after all
-    /// leaves references that [`take_back`](Self::take_back) gives up.
-    pub fn hand_over(&self, vault: &Vault) -> Result<(), VaultError> {
-        for (index, content) in self.contents.iter().enumerate() {
-            // An attribute too many does less harm than a change that is not applied.
-            capture::strip(&content.file).ok();
-            if let Err(error) = vault.absorb(&content.file, content.blob) {
-                give_up(vault, self.contents.get(..index).unwrap_or_default());
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives up the references that [`hand_over`](Self::hand_over) made.
-    pub fn take_back(&self, vault: &Vault) {
-        give_up(vault, &self.contents);
-    }
-
-    /// Removes everything the rehearsal wrote. Dropping does the same.
-    pub fn discard(self) {}
-}
-
-fn give_up(vault: &Vault, contents: &[Content]) {
-    for content in contents {
-        vault.forget(content.blob).ok();
     }
 }

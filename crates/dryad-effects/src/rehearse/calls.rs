@@ -137,6 +137,17 @@ pub(super) fn child_signals() -> io::Result<OwnedFd> {
     own(i64::from(descriptor))
 }
 
+/// Pays no heed to the keys of a terminal, which are meant for the command.
+pub(super) fn ignore_keys() {
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, libc::SIGTTOU, libc::SIGTTIN] {
+        // SAFETY: ignoring a signal installs no code that could be called.
+        #[expect(unsafe_code, reason = "a system call without a safe wrapper")]
+        unsafe {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+    }
+}
+
 /// Makes the process with no network but its own loopback able to use that.
 pub(super) fn raise_loopback() -> io::Result<()> {
     let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None)?;

@@ -93,6 +93,7 @@ pub(super) fn accompany(
     };
     drop(theirs);
     be_silent().map_err(failed("let go of the output"))?;
+    calls::ignore_keys();
     let mut ended = Ended::default();
     let mut inbox = Inbox::default();
     let mut notifier = None;

@@ -29,6 +29,9 @@ fn serve() -> io::Result<()> {
     rustix::stdio::dup2_stdin(fs::File::open("/dev/null")?)?;
     let mut inbox = Inbox::default();
     let Some(task) = inbox.wait::<Task>(&control)? else { return Ok(()) };
+    if let Some(input) = inbox.descriptor() {
+        rustix::stdio::dup2_stdin(input)?;
+    }
     match &task {
         Task::Run { stage, play } => in_namespaces(stage, &control, |entered| {
             first::perform(entered, play, stage, &control).unwrap_or_else(Answer::Failed)
@@ -67,6 +70,7 @@ fn in_namespaces(
         Err(error) => return send(control, &Answer::Failed(Failure::of("make namespaces", refusal(&error))), &[]),
     };
     be_silent()?;
+    calls::ignore_keys();
     if let Err(error) = map_ids(child) {
         kill_process(child, Signal::KILL).ok();
         send(control, &Answer::Failed(Failure::of("map user ids", error)), &[])?;

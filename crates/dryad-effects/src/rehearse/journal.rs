@@ -29,7 +29,7 @@ pub(super) async fn rehearse(
         paths.iter().filter_map(|path| path.canonicalize().ok()).map(FilePath::new).collect::<Vec<_>>()
     };
     let command = &request.command;
-    let play = Play { shell: command.shell.clone(), command: command.command.clone(), cwd: command.cwd.clone() };
+    let play = Play::of(request);
     let store = claim.mount_point();
     let task = Task::Journal {
         roots: real(&request.roots),

@@ -7,6 +7,7 @@
 //! dryad ── one byte: stop ────────────────────► first process inside
 //! ```
 
+use super::{RehearsalRequest, Streams};
 use dryad_protocol::path::FilePath;
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +84,8 @@ pub(super) struct Play {
     pub(super) command: String,
     /// Where.
     pub(super) cwd: FilePath,
+    /// Whether it keeps the terminal; its standard input comes along as a descriptor.
+    pub(super) terminal: bool,
 }
 
 /// What comes back.
@@ -144,6 +147,29 @@ pub(super) struct Connect {
     pub(super) remote: bool,
     /// How often.
     pub(super) count: u64,
+}
+
+impl Task {
+    /// Whether the command keeps the terminal.
+    pub(super) fn has_terminal(&self) -> bool {
+        match self {
+            Self::Run { play, .. } | Self::Journal { play, .. } => play.terminal,
+            Self::Probe(_) | Self::ProbeNotifier => false,
+        }
+    }
+}
+
+impl Play {
+    /// What a request wants to be run.
+    pub(super) fn of(request: &RehearsalRequest) -> Self {
+        let command = &request.command;
+        Self {
+            shell: command.shell.clone(),
+            command: command.command.clone(),
+            cwd: command.cwd.clone(),
+            terminal: request.streams == Streams::Own,
+        }
+    }
 }
 
 impl Failure {

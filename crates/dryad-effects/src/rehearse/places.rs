@@ -54,7 +54,7 @@ pub(super) async fn rehearse(
     }
     let set = build(request, rung)?;
     let command = &request.command;
-    let play = Play { shell: command.shell.clone(), command: command.command.clone(), cwd: command.cwd.clone() };
+    let play = Play::of(request);
     let task = Task::Run { stage: set.stage.clone(), play };
     let performance = run::perform(&request.helper, &task, command, surroundings, cancel, on_update).await?;
     if let Some(held) = performance.ended.over_quota {

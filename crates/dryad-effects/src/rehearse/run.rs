@@ -1,7 +1,7 @@
 //! dryad's side of a rehearsal: starts the helper, shows what the command prints, ends it when it must.
 
 use super::RehearsalError;
-use super::channel::Inbox;
+use super::channel::{Inbox, send};
 use super::helper::NAME;
 use super::message::{Answer, Ended, Failure, STOP, Task};
 use crate::process::{Group, ProcessError, Stream, Surroundings, UPDATE_INTERVAL, check_directory};
@@ -10,8 +10,9 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as Pair;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::Duration;
-use tokio::io::{AsyncWriteExt as _, Interest};
+use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
@@ -59,12 +60,6 @@ struct Channel {
 }
 
 impl Channel {
-    async fn send(&mut self, task: &Task) -> io::Result<()> {
-        let mut line = serde_json::to_vec(task)?;
-        line.push(b'\n');
-        self.stream.write_all(&line).await
-    }
-
     /// The next answer; nothing when the other end is closed. Cancel-safe: what has arrived is kept.
     async fn next(&mut self) -> io::Result<Option<Answer>> {
         let Self { stream, inbox } = self;
@@ -91,9 +86,8 @@ pub(super) async fn perform(
 ) -> Result<Performance, RehearsalError> {
     let started = Instant::now();
     check_directory(spec)?;
-    let (mut child, pipe, mut channel) = start(helper, spec).map_err(RehearsalError::Helper)?;
+    let (mut child, pipe, mut channel) = start(helper, task, spec).map_err(RehearsalError::Helper)?;
     let group = Group::of(&child);
-    channel.send(task).await.map_err(RehearsalError::Helper)?;
     on_update(String::new());
     let mut stream = Stream::new(pipe, surroundings);
     let deadline = started + Duration::from_secs(spec.timeout_seconds);
@@ -111,19 +105,23 @@ pub(super) async fn perform(
     Ok(Performance { outcome: CommandOutcome { end, output: stream.finish(), duration_ms }, ended, memory })
 }
 
-fn start(helper: &Helper, spec: &CommandSpec) -> io::Result<(Child, Receiver, Channel)> {
+/// Starts the helper and gives it its task. With a terminal nothing comes out of the pipe, whose other end is closed,
+/// and the helper belongs to this process's group, as whoever reads from a terminal must.
+fn start(helper: &Helper, task: &Task, spec: &CommandSpec) -> io::Result<(Child, Receiver, Channel)> {
     let (ours, theirs) = Pair::pair()?;
-    ours.set_nonblocking(true)?;
     let (reader, writer) = io::pipe()?;
     let receiver = Receiver::from_owned_fd(OwnedFd::from(reader))?;
-    let child = Command::new(helper.program())
-        .arg0(NAME)
-        .envs(&spec.env)
-        .stdin(OwnedFd::from(theirs))
-        .stdout(writer.try_clone()?)
-        .stderr(writer)
-        .process_group(0)
-        .spawn()?;
+    let mut command = Command::new(helper.program());
+    command.arg0(NAME).envs(&spec.env).stdin(OwnedFd::from(theirs));
+    let child = if task.has_terminal() {
+        drop(writer);
+        command.stdout(Stdio::inherit()).stderr(Stdio::inherit()).spawn()?
+    } else {
+        command.stdout(writer.try_clone()?).stderr(writer).process_group(0).spawn()?
+    };
+    let input = [rustix::stdio::stdin()];
+    send(&ours, task, if task.has_terminal() { &input } else { &[] })?;
+    ours.set_nonblocking(true)?;
     Ok((child, receiver, Channel { stream: UnixStream::from_std(ours)?, inbox: Inbox::default() }))
 }
 

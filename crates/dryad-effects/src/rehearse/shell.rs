@@ -78,7 +78,9 @@ pub(super) fn become_shell(play: &Play, bounds: &Bounds<'_>, link: &UnixStream) 
 
 fn try_to_become(play: &Play, bounds: &Bounds<'_>, link: &UnixStream) -> io::Error {
     let prepare = || -> io::Result<()> {
-        rustix::process::setsid()?;
+        if !play.terminal {
+            rustix::process::setsid()?;
+        }
         if let Some(processes) = bounds.processes {
             let limit = getrlimit(Resource::Nproc);
             let wanted = limit.maximum.map_or(u64::from(processes), |hard| hard.min(u64::from(processes)));

@@ -3,7 +3,7 @@
 use super::place::{Place, helper, print_of};
 use super::user::public_copy;
 use dryad_effects::rehearse::{
-    Helper, Hold, Ladder, Limit, ProbeRequest, RehearsalError, RehearsalRequest, Rung, SWITCH, sweep,
+    Helper, Hold, Ladder, Limit, ProbeRequest, RehearsalError, RehearsalRequest, Rung, SWITCH, Streams, sweep,
 };
 use std::fs;
 use std::path::Path;
@@ -239,4 +239,40 @@ fn the_switch_is_an_environment_variable() {
             .unwrap();
         assert!(status.success(), "{rung}");
     }
+}
+
+/// Rehearses with this process's own streams: not a test by itself, but what one starts on a terminal.
+#[tokio::test]
+async fn inside_a_terminal() {
+    if std::env::var_os("DRYAD_TEST_TERMINAL").is_none() {
+        return;
+    }
+    let place = Place::new();
+    let command =
+        "test -t 0 && test -t 1 && test -t 2 && read line && echo \"got [$line]\" > /dev/tty && stty size; touch made";
+    for highest in [Rung::Overlay, Rung::Journal] {
+        let request =
+            RehearsalRequest { streams: Streams::Own, highest, lowest: Rung::Journal, ..place.request(command) };
+        let rehearsed = place.start(&request).await.unwrap();
+        assert_eq!((rehearsed.outcome.output.total_bytes, rehearsed.changes.len()), (0, 1));
+    }
+}
+
+#[test]
+fn a_terminal_is_a_terminal_to_the_command() {
+    let program = std::env::current_exe().unwrap();
+    let line = format!("{} --exact rehearse::ladder::inside_a_terminal --nocapture", program.display());
+    let mut child = Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .env("DRYAD_TEST_TERMINAL", "1")
+        .env("DRYAD_TEST_HELPER", helper())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    use std::io::Write as _;
+    child.stdin.as_mut().unwrap().write_all(b"hello\nagain\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("got [hello]") && said.contains("got [again]"), "{said}");
 }

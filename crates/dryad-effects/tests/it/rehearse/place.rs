@@ -6,7 +6,7 @@ use dryad_effects::contents::Contents;
 use dryad_effects::mask::Mask;
 use dryad_effects::process::Surroundings;
 use dryad_effects::record_file::RecordFile;
-use dryad_effects::rehearse::{Helper, Network, Rehearsal, RehearsalError, RehearsalRequest, Rehearsed, Rung};
+use dryad_effects::rehearse::{Helper, Network, Rehearsal, RehearsalError, RehearsalRequest, Rehearsed, Rung, Streams};
 use dryad_effects::vault::Vault;
 use dryad_protocol::command::CommandSpec;
 use dryad_protocol::path::FilePath;
@@ -84,6 +84,7 @@ impl Place {
             state: self.state(),
             cache: None,
             network: Network::Allow,
+            streams: Streams::Kept,
             quota: 1 << 30,
             processes: 2048,
             highest: Rung::Overlay,

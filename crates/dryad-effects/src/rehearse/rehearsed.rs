@@ -1,0 +1,147 @@
+//! What came of a rehearsal, until it is applied or dropped.
+
+use super::capture::{self, Content, NotCarried, OutsideWrite};
+use super::layers::Claim;
+use super::{Rung, message};
+use crate::vault::{Vault, VaultError};
+use dryad_protocol::change_set::ChangeSet;
+use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandOutput};
+use dryad_protocol::path::FilePath;
+use std::fmt;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+/// What came of a rehearsal. Dropping it discards what is not handed over.
+#[derive(Debug)]
+#[must_use]
+pub struct Rehearsed {
+    /// Output and end of the command.
+    pub outcome: CommandOutcome,
+    /// What it would change in the granted roots; on a rung that is no dry run, what it has changed.
+    pub changes: ChangeSet,
+    /// Where the contents of files lie: the new ones of a dry run, otherwise the old ones.
+    pub contents: Vec<Content>,
+    /// What it would have changed elsewhere.
+    pub outside_writes: Vec<OutsideWrite>,
+    /// What it did that the change set cannot say.
+    pub not_carried: Vec<NotCarried>,
+    /// Files that somebody else changed while it ran: it may have seen the old ones.
+    pub changed_meanwhile: Vec<FilePath>,
+    /// What it tried to connect to.
+    pub network_attempts: Vec<NetworkAttempt>,
+    /// Names of processes it left running. They have been ended.
+    pub left_running: Vec<String>,
+    /// What this rehearsal could not do.
+    pub limits: Vec<Limit>,
+    /// How it was run.
+    pub rung: Rung,
+    pub(super) _claims: Vec<Claim>,
+    pub(super) _memory: Option<OwnedFd>,
+}
+
+/// Connections that a command tried.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct NetworkAttempt {
+    /// `address:port`, or the path of a socket.
+    pub to: String,
+    /// Whether it lies beyond this machine.
+    pub remote: bool,
+    /// How often it was tried.
+    pub count: u64,
+}
+
+/// What a rehearsal could not do.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Limit {
+    /// Files directly in this directory could not be changed, because other file systems are mounted in it.
+    Split(PathBuf),
+    /// This place could only be read, and why.
+    ReadOnly(PathBuf, String),
+    /// Directories could not be renamed and connections were not seen, and why.
+    Unwatched(String),
+    /// This belongs to another user or group; in a rehearsal such files can be read but not changed.
+    Foreign(PathBuf),
+    /// The command really ran, and nothing kept it from deleting files outside the granted roots; why.
+    NoFloor(String),
+}
+
+impl Rehearsed {
+    /// A rehearsal that was cancelled before it began.
+    pub(super) fn nothing(rung: Rung) -> Self {
+        let outcome = CommandOutcome { end: CommandEnd::Cancelled, output: CommandOutput::default(), duration_ms: 0 };
+        Self::of(outcome, rung)
+    }
+
+    /// A command of which nothing but the outcome is known.
+    pub(super) fn of(outcome: CommandOutcome, rung: Rung) -> Self {
+        Self {
+            outcome,
+            changes: ChangeSet::default(),
+            contents: Vec::new(),
+            outside_writes: Vec::new(),
+            not_carried: Vec::new(),
+            changed_meanwhile: Vec::new(),
+            network_attempts: Vec::new(),
+            left_running: Vec::new(),
+            limits: Vec::new(),
+            rung,
+            _claims: Vec::new(),
+            _memory: None,
+        }
+    }
+
+    /// Moves the contents into a vault, one reference for each, where applying the change set takes them from.
+    ///
+    /// When it fails, what had been moved is taken out again. A change set that is not applied after all
+    /// leaves references that [`take_back`](Self::take_back) gives up.
+    pub fn hand_over(&self, vault: &Vault) -> Result<(), VaultError> {
+        for (index, content) in self.contents.iter().enumerate() {
+            // An attribute too many does less harm than a change that is not applied.
+            capture::strip(&content.file).ok();
+            if let Err(error) = vault.absorb(&content.file, content.blob) {
+                give_up(vault, self.contents.get(..index).unwrap_or_default());
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives up the references that [`hand_over`](Self::hand_over) made.
+    pub fn take_back(&self, vault: &Vault) {
+        give_up(vault, &self.contents);
+    }
+
+    /// Removes everything the rehearsal wrote. Dropping does the same.
+    pub fn discard(self) {}
+}
+
+fn give_up(vault: &Vault, contents: &[Content]) {
+    for content in contents {
+        vault.forget(content.blob).ok();
+    }
+}
+
+/// What was tried, as it is told.
+pub(super) fn attempts(connects: Vec<message::Connect>) -> Vec<NetworkAttempt> {
+    let attempt =
+        |connect: message::Connect| NetworkAttempt { to: connect.to, remote: connect.remote, count: connect.count };
+    connects.into_iter().map(attempt).collect()
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Split(path) => {
+                write!(formatter, "files directly in {} could only be read: mounts lie in it", path.display())
+            }
+            Self::ReadOnly(path, why) => write!(formatter, "{} could only be read: {why}", path.display()),
+            Self::Unwatched(why) => {
+                write!(formatter, "directories could not be renamed, connections were not seen: {why}")
+            }
+            Self::Foreign(path) => {
+                write!(formatter, "{} belongs to somebody else and could only be read", path.display())
+            }
+            Self::NoFloor(why) => formatter.write_str(why),
+        }
+    }
+}
