@@ -26,7 +26,7 @@ fn main() {
     let places = Places::below(&root);
     let file = root.join("large.jsonl");
     std::fs::write(&file, large()).unwrap();
-    let opening = Opening { places: &places, cwd: None, now: Timestamp::default() };
+    let opening = Opening { places: &places, cwd: None, here: Path::new("/w"), now: Timestamp::default() };
     let before = resident();
     let (index, _) = best(5, || Session::open_for_reading(&file, &opening).unwrap());
     println!("find all entries       {index}");

@@ -135,7 +135,7 @@ pub fn quick_all(places: &Places) -> io::Result<Vec<Summary>> {
 /// Everything about one session; nothing when no message is in it.
 pub fn full(summary: Summary, places: &Places) -> Result<Option<FullSummary>, OpenError> {
     let cwd = summary.cwd.clone().unwrap_or_else(|| PathBuf::from("/"));
-    let opening = Opening { places, cwd: Some(&cwd), now: summary.created };
+    let opening = Opening { places, cwd: Some(&cwd), here: &cwd, now: summary.created };
     let session = Session::open_for_reading(&summary.path, &opening)?;
     let said = session.tree().nodes().iter().filter(|node| node.kind.is_said());
     let (mut messages, mut text) = (0, String::new());

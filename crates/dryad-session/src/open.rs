@@ -25,6 +25,8 @@ pub struct Opening<'a> {
     pub places: &'a Places,
     /// The directory it works in, in the place of the one it names.
     pub cwd: Option<&'a Path>,
+    /// The directory that a session which is new works in.
+    pub here: &'a Path,
     /// The time, for a session that is new.
     pub now: Timestamp,
 }
@@ -60,7 +62,7 @@ impl Session {
 
     /// A new session that will be stored in this file.
     fn at(path: &Path, opening: &Opening<'_>) -> Self {
-        let cwd = opening.cwd.unwrap_or(Path::new("/"));
+        let cwd = opening.cwd.unwrap_or(opening.here);
         Self::with(header(cwd, None, opening.now), Store::Deferred(path.to_owned()), Some(opening.places))
     }
 

@@ -214,7 +214,7 @@ impl Session {
         }
         // The lock goes with the file: it is opened anew at once.
         drop(Jsonl::create(path, &lines)?);
-        let mut copy = Self::open(path, &Opening { places, cwd: None, now })?;
+        let mut copy = Self::open(path, &Opening { places, cwd: None, here: self.cwd(), now })?;
         for body in self.missing_labels(nodes) {
             copy.append(body, now);
         }

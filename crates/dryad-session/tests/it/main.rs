@@ -7,6 +7,7 @@ mod durability;
 mod listing;
 mod older;
 mod page;
+mod pi;
 mod property;
 mod stage;
 mod store;

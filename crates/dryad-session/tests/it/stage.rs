@@ -37,7 +37,7 @@ impl Home {
     }
 
     pub(crate) fn opening(&self) -> Opening<'_> {
-        Opening { places: &self.places, cwd: None, now: NOW }
+        Opening { places: &self.places, cwd: None, here: self.cwd(), now: NOW }
     }
 
     pub(crate) fn open(&self, path: &Path) -> Result<Session, OpenError> {

@@ -192,3 +192,38 @@ fn an_append_costs_the_same_in_a_long_session() {
     assert_eq!(grown(&mut session), early);
     session.flush().unwrap();
 }
+
+#[test]
+fn a_path_where_no_file_is_gets_a_new_session() {
+    let home = Home::new();
+    let path = home.root.path().join("new/session.jsonl");
+    let mut session = home.open(&path).unwrap();
+    assert_eq!((session.cwd(), session.is_stored()), (home.cwd(), false));
+    session.append(assistant("hi"), NOW);
+    session.flush().unwrap();
+    drop(session);
+    let again = home.open(&path).unwrap();
+    assert_eq!((texts(&again).len(), again.cwd()), (1, home.cwd()));
+}
+
+#[test]
+fn a_compacted_session_reads_what_is_left_of_it() {
+    let home = Home::new();
+    let mut session = home.create();
+    for number in 0..50 {
+        session.append(user(&format!("prompt {number}")), NOW);
+        session.append(assistant("yes"), NOW);
+    }
+    let kept = session.append(user("kept"), NOW);
+    session.append(compaction("short", &kept), NOW);
+    session.append(user("after"), NOW);
+    session.flush().unwrap();
+    let path = session.file().unwrap().to_owned();
+    drop(session);
+    // What was summarised is garbled in its middle: nobody looks at it.
+    let text = std::fs::read_to_string(&path).unwrap().replace("\"text\":\"prompt", "\"text\":garbled\"prompt");
+    std::fs::write(&path, text).unwrap();
+    let session = home.open(&path).unwrap();
+    let context = context::build(&session);
+    assert_eq!((context.problems.len(), context.messages.len()), (0, 3));
+}
