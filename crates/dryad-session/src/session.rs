@@ -4,6 +4,7 @@
 //! remembered and told by [`Session::flush`], from then on. Nothing is stored before the model has said
 //! something, unless that is asked for: a prompt that led nowhere leaves no file.
 
+use crate::context;
 use crate::kind::Kind;
 use crate::places::{Places, artifacts_of};
 use crate::problem::{Problem, StoreError};
@@ -198,6 +199,22 @@ impl Session {
             Store::ReadOnly(_, why) => Err(why.clone()),
         };
         self.latch(outcome);
+        if kind == Kind::Compaction {
+            self.release_summarised();
+        }
+    }
+
+    /// Lets go of what the model does not get to see any more; it can be read again.
+    fn release_summarised(&mut self) {
+        let visible = context::visible(self, &self.tree.branch(), &mut Vec::new());
+        let mut keep: Vec<_> = visible
+            .nodes
+            .iter()
+            .filter_map(|node| self.tree.position(&node.id).ok())
+            .chain(self.tree.leaf_position())
+            .collect();
+        keep.sort_unstable();
+        self.tree.release_all_but(&keep);
     }
 
     /// An entry, held from now on until the leaf moves away from it.

@@ -285,3 +285,42 @@ fn nothing_that_was_said_acts() {
     assert_eq!(shown.log, "", "the policy had nothing to refuse");
     assert!(shown.dom.contains("&lt;img src=x onerror="), "it is there as text");
 }
+
+#[test]
+fn an_output_of_ten_megabytes_and_broken_letters_are_shown() {
+    let home = Home::new();
+    let line = |id: &str, parent: Option<&str>, message: serde_json::Value| {
+        let entry = json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2025-01-31T09:05:00.000Z", "message": message});
+        entry.to_string().into_bytes()
+    };
+    let call = json!([{"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": "yes"}}]);
+    let answer = json!({"role": "assistant", "content": call, "provider": "p", "model": "m", "stopReason": "toolUse", "timestamp": 1});
+    let output = "<script>document.documentElement.dataset.pwned=1</script>\n".repeat(175_000);
+    let result = json!({"role": "toolResult", "toolCallId": "c", "toolName": "bash", "content": [{"type": "text", "text": output}], "isError": false, "timestamp": 1});
+    let broken =
+        String::from_utf8(line("b", Some("a"), json!({"role": "user", "content": "BROKEN", "timestamp": 1}))).unwrap();
+    let mut file =
+        br#"{"type":"session","version":3,"id":"s","timestamp":"2025-01-31T09:05:00.000Z","cwd":"/w"}"#.to_vec();
+    for entry in [
+        line("a", None, json!({"role": "user", "content": "go", "timestamp": 1})),
+        broken.into_bytes().split(|&byte| byte == b'K').collect::<Vec<_>>().join(&b"\xff\xfe"[..]),
+        line("c", Some("b"), answer),
+        line("d", Some("c"), result),
+    ] {
+        file.push(b'\n');
+        file.extend(entry);
+    }
+    let path = home.file(&file);
+    let session = Session::open_for_reading(&path, &home.opening()).unwrap();
+    assert_eq!((session.tree().nodes().len(), texts(&session).len()), (4, 3));
+    let page = export::to_file(&session, &home.root.path().join("page.html"), &Extras::default()).unwrap();
+    let at_result = PathBuf::from(format!("{}#e-d", page.display()));
+    let shown = show(&home, &at_result, &[]);
+    assert!(shown.dom.contains("data-ready=\"4\"") && !shown.dom.contains("data-pwned"));
+    assert!(shown.dom.contains("&lt;script&gt;document") && shown.dom.contains("Show all 10,150,000 characters"));
+    assert!(
+        shown.dom.contains("entry `b` cannot be understood: invalid utf-8 sequence"),
+        "what cannot be shown says so"
+    );
+    assert_eq!(shown.log, "");
+}
