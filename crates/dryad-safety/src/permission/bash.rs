@@ -12,9 +12,6 @@ use dryad_protocol::command::CommandSpec;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Shells whose texts the grammar is right for.
-const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "rbash"];
-
 /// The commands a call would run.
 pub(super) fn script_of(question: &Question<'_>) -> Script {
     let spec = planned(question);
@@ -22,12 +19,8 @@ pub(super) fn script_of(question: &Question<'_>) -> Script {
     let Some(text) = spec.map(|spec| spec.command.as_str()).or(given) else {
         return Script::unknown("no command is given");
     };
-    let mut script = shell::parse(text);
+    let mut script = shell::parse_for(text, spec.map_or("bash", |spec| &spec.shell));
     if let Some(spec) = spec {
-        let name = spec.shell.rsplit('/').next().unwrap_or_default();
-        if !SHELLS.contains(&name) {
-            script.add_opaque(OpacityKind::Unclear, format!("commands for {name} are not understood"));
-        }
         spec.env.keys().for_each(|name| judge_variable(name, &mut script));
     } else if let Some(Value::Object(variables)) = question.arguments.get("env") {
         variables.keys().for_each(|name| judge_variable(name, &mut script));
@@ -98,8 +91,11 @@ fn writes_are_ordinary(script: &Script, question: &Question<'_>, policy: &Policy
 }
 
 /// What the class says of the commands.
-pub(super) fn judge(script: &Script, looks_closer: bool) -> ClassVerdict {
-    if shell::is_read_only(script) {
+pub(super) fn judge(script: &Script, question: &Question<'_>, looks_closer: bool) -> ClassVerdict {
+    // A repository's own configuration can make git run programs; only the one worked in is trusted.
+    let foreign = directory(question) != question.workdir
+        && script.commands.iter().any(|command| command.program() == Some("git"));
+    if !foreign && shell::is_read_only(script) {
         return ClassVerdict::allow("class bash: only reads");
     }
     if let Some(opacity) = script.opaque.first() {
@@ -110,6 +106,7 @@ pub(super) fn judge(script: &Script, looks_closer: bool) -> ClassVerdict {
     let acting = script.commands.iter().filter(|command| !shell::command_is_read_only(command));
     let lines: Vec<String> = acting.map(|command| command.line()).filter(|line| !line.is_empty()).take(3).collect();
     ClassVerdict::ask(match lines.is_empty() {
+        true if foreign => "it asks git about another directory".to_owned(),
         true => "it writes a file".to_owned(),
         false => format!("it runs {}", lines.join(", ")),
     })

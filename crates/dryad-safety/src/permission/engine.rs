@@ -197,7 +197,7 @@ impl Engine {
             PermissionClass::Bash => subject.script.as_ref().map(|script| {
                 let mut rules = self.policy.deny.iter().chain(&self.policy.ask);
                 let looks_closer = rules.any(|rule| rule.names(question.tool) && bash::looks_at_commands(rule));
-                bash::judge(script, looks_closer)
+                bash::judge(script, question, looks_closer)
             }),
             PermissionClass::File if reads(question) => Some(ClassVerdict::allow("class file: reads")),
             PermissionClass::File => Some(file::judge(subject, &self.policy)),

@@ -158,6 +158,19 @@ pub fn parse(text: &str) -> Script {
     script
 }
 
+/// Lists what a text would run when `shell` is given it.
+pub(in crate::permission) fn parse_for(text: &str, shell: &str) -> Script {
+    let name = shell.rsplit('/').next().unwrap_or_default();
+    let mut script = parse(text);
+    if !shells::SHELLS.contains(&name) {
+        script.add_opaque(OpacityKind::Unclear, format!("commands for {name} are not understood"));
+    }
+    if shells::is_plain_shell(name) && sources::reads_otherwise_in_plain_shell(text) {
+        script.add_opaque(OpacityKind::Unclear, format!("{name} may read the text otherwise than bash does"));
+    }
+    script
+}
+
 /// The one command a text consists of, if it is only that.
 pub(in crate::permission) fn one_command(text: &str) -> Option<SimpleCommand> {
     let mut script = parse(text);

@@ -209,9 +209,26 @@ fn a_planned_command_is_judged_with_its_shell_directory_and_variables() {
     };
     assert!(allows(&judge(spec("/bin/bash", "/work/project", &["CI"]))));
     assert!(asks(&judge(spec("/usr/bin/fish", "/work/project", &[]))));
+    assert!(asks(&judge(CommandSpec {
+        command: "[[ a && evil ]]".to_owned(),
+        ..spec("/bin/sh", "/work/project", &[])
+    })));
     assert!(asks(&judge(spec("/bin/bash", "/elsewhere", &[]))));
     assert!(asks(&judge(spec("/bin/bash", "/work/project", &["LD_PRELOAD"]))));
     assert!(asks(&judge(spec("/bin/bash", "/work/project", &["FOO"]))));
+}
+
+#[test]
+fn git_is_only_asked_freely_in_the_directory_worked_in() {
+    let engine = with_mode(Mode::Write);
+    let status = |cwd: &str, command: &str| {
+        let tool = tool("bash", PermissionClass::Bash);
+        let arguments = json!({ "command": command, "cwd": cwd });
+        ask(&tool, arguments, Path::new("/work"), |question| engine.judge(question))
+    };
+    assert!(allows(&status("/work", "git status")));
+    assert!(asks(&status("/tmp/downloaded", "git status")));
+    assert!(allows(&status("/tmp/downloaded", "ls")));
 }
 
 #[test]

@@ -180,6 +180,16 @@ proptest! {
     }
 }
 
+/// These made the grammar read outside its tables.
+#[test]
+fn characters_beyond_ascii_do_no_harm() {
+    for text in
+        ["{\u{e01b8}", "echo {\u{e01b8}..3}", "echo {1..\u{10ffff}}", "a{\u{e01b8}}", "cat <<\u{e9}\nx\n\u{e9}\nevil"]
+    {
+        assert!(!is_allowed(&format!("{text}\nevil"), &["bash(prefix:good)"]));
+    }
+}
+
 #[test]
 fn depth_and_length_are_bounded() {
     let deep = format!("{}evil{}", "$(echo ".repeat(5_000), ")".repeat(5_000));

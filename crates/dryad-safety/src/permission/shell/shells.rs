@@ -2,10 +2,10 @@
 
 use super::arguments::Options;
 use super::expand::Expansion;
-use super::{Direction, Word, variables};
+use super::{Direction, Word, sources, variables};
 
 /// Shells this grammar is right for.
-const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "rbash"];
+pub(super) const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "rbash"];
 
 /// Shells with a grammar of their own.
 const FOREIGN_SHELLS: [&str; 10] = ["fish", "csh", "tcsh", "nu", "pwsh", "powershell", "xonsh", "elvish", "rc", "osh"];
@@ -61,9 +61,8 @@ fn shell(expansion: &mut Expansion<'_>) {
     }
     match words.get(start) {
         Some(text) if reads_text && text.known => {
-            expansion.set_transparent();
             let text = text.text.clone();
-            expansion.run_text(&text);
+            run(&text, expansion);
         }
         Some(text) if reads_text || !text.known => {
             expansion.hidden(format!("{program} runs a text that is only known when it runs: {}", text.text));
@@ -71,6 +70,21 @@ fn shell(expansion: &mut Expansion<'_>) {
         Some(_) if !reads_input => {}
         Some(_) | None => input(expansion),
     }
+}
+
+/// A shell runs a text that is known.
+fn run(text: &str, expansion: &mut Expansion<'_>) {
+    let program = expansion.program.to_owned();
+    if is_plain_shell(&program) && sources::reads_otherwise_in_plain_shell(text) {
+        expansion.unclear(format!("{program} may read the text otherwise than bash does"));
+    }
+    expansion.set_transparent();
+    expansion.run_text(text);
+}
+
+/// Whether a shell knows only what every shell knows.
+pub(super) fn is_plain_shell(program: &str) -> bool {
+    matches!(program, "sh" | "dash" | "ash")
 }
 
 /// A shell that reads its commands from its input.
@@ -83,10 +97,7 @@ fn input(expansion: &mut Expansion<'_>) {
     if let Some(redirection) = redirection.cloned() {
         let target = redirection.target;
         match redirection.direction {
-            Direction::Text if target.known => {
-                expansion.set_transparent();
-                expansion.run_text(&target.text);
-            }
+            Direction::Text if target.known => run(&target.text, expansion),
             Direction::Text => {
                 expansion.run_text(&target.text);
                 expansion.hidden(format!("{program} runs a text that is only known when it runs"));
@@ -100,10 +111,7 @@ fn input(expansion: &mut Expansion<'_>) {
     }
     match expansion.command.fed_by.clone() {
         Some(feeders) => match printed(expansion, feeders) {
-            Some(text) => {
-                expansion.set_transparent();
-                expansion.run_text(&text);
-            }
+            Some(text) => run(&text, expansion),
             None => expansion.hidden(format!("{program} runs what another program prints")),
         },
         None => expansion.unclear(format!("{program} reads commands from its input")),

@@ -10,7 +10,7 @@ pub(super) fn judge_text(text: &str, script: &mut Script) {
     if bytes.iter().any(controls) {
         script.add_opaque(OpacityKind::Hidden, "it holds control characters");
     }
-    if !text.is_ascii() && text.chars().any(is_invisible) {
+    if !text.is_ascii() && has_invisible(text) {
         script.add_opaque(OpacityKind::Hidden, "it holds invisible or look-alike characters");
     }
     let spliced = |at: usize| {
@@ -23,13 +23,23 @@ pub(super) fn judge_text(text: &str, script: &mut Script) {
     }
 }
 
-/// Characters that look like nothing, like a blank or like another character, or that turn the reading order.
+/// Whether there are characters that look like nothing or turn the reading order. Those that join the parts of
+/// an emoji are in their place after a character that is not ASCII.
+fn has_invisible(text: &str) -> bool {
+    let mut previous = ' ';
+    text.chars().any(|character| {
+        let joins = matches!(character, '\u{200d}' | '\u{fe0f}') && !previous.is_ascii();
+        previous = character;
+        !joins && is_invisible(character)
+    })
+}
+
 fn is_invisible(character: char) -> bool {
     matches!(character,
-        '\u{80}'..='\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{1680}'
-        | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}'
-        | '\u{205f}'..='\u{206f}' | '\u{3000}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e01ef}')
+        '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e01ef}')
 }
 
 /// Whether anything but blanks lies between the tokens of the tree: something the grammar skipped.
@@ -62,18 +72,35 @@ fn is_blank(gap: Option<&str>) -> bool {
 
 /// Whether a text that should hold none holds the start of a substitution.
 pub(super) fn hides_substitution(text: &str) -> bool {
-    hides_backtick(text) || ["$(", "${", "<(", ">("].iter().any(|start| text.contains(start))
+    holds(text, |byte, next| byte == b'`' || byte == b'$' && matches!(next, Some(b'(' | b'{')))
+}
+
+/// Whether a word that should hold none holds the start of a process substitution.
+pub(super) fn hides_process_substitution(text: &str) -> bool {
+    holds(text, |byte, next| matches!(byte, b'<' | b'>') && next == Some(b'('))
 }
 
 /// Whether there is a backtick that is not escaped.
 pub(super) fn hides_backtick(text: &str) -> bool {
-    let mut escaped = false;
-    for byte in text.bytes() {
-        match byte {
-            b'`' if !escaped => return true,
-            b'\\' => escaped = !escaped,
-            _ => escaped = false,
+    holds(text, |byte, _| byte == b'`')
+}
+
+/// Whether a byte that is not escaped, seen with the one after it, is looked for.
+fn holds(text: &str, wanted: impl Fn(u8, Option<u8>) -> bool) -> bool {
+    let mut bytes = text.bytes().peekable();
+    while let Some(byte) = bytes.next() {
+        if byte == b'\\' {
+            bytes.next();
+        } else if wanted(byte, bytes.peek().copied()) {
+            return true;
         }
     }
     false
+}
+
+/// Whether a plain shell would read a text otherwise than bash does: `[[ a && b ]]` runs `b` there.
+pub(super) fn reads_otherwise_in_plain_shell(text: &str) -> bool {
+    const DIFFERENT: [&str; 9] = ["[[", "((", "<<<", "$'", "$\"", "&>", "|&", "coproc", "function "];
+    let without_arithmetic = text.replace("$((", "");
+    DIFFERENT.iter().any(|form| without_arithmetic.contains(form))
 }

@@ -1,5 +1,10 @@
 //! The grammar, and the parser each thread keeps.
+//!
+//! The grammar is C code that reads outside its tables when certain characters beyond ASCII follow a brace, and
+//! takes some of them for blanks, which no shell does. So it never gets to see any: each of their bytes becomes a
+//! character that means nothing, and every position stays what it was.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -27,11 +32,19 @@ pub(super) fn parse(text: &str) -> Option<Tree> {
             false => ControlFlow::Continue(()),
         };
         let options = ParseOptions::new().progress_callback(&mut keep_time);
-        let bytes = text.as_bytes();
+        let bytes = plain(text);
         let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
         if tree.is_none() {
             parser.reset();
         }
         tree
     })
+}
+
+/// The text with `^` in place of every byte that is not ASCII.
+fn plain(text: &str) -> Cow<'_, [u8]> {
+    match text.is_ascii() {
+        true => Cow::Borrowed(text.as_bytes()),
+        false => text.bytes().map(|byte| if byte.is_ascii() { byte } else { b'^' }).collect(),
+    }
 }

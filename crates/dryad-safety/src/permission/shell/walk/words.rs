@@ -80,7 +80,8 @@ impl<'tree> Walker<'_, 'tree> {
             "process_substitution" => self.substitution(node, text, Nesting::ProcessSubstitution),
             "raw_string" | "ansi_c_string" | "comment" => self.script.arithmetic.note_text(text),
             "word" | "regex" | "extglob_pattern" | "heredoc_content" | "string_content"
-                if sources::hides_substitution(text) =>
+                if sources::hides_substitution(text)
+                    || !node.kind().ends_with("content") && sources::hides_process_substitution(text) =>
             {
                 self.script.add_opaque(OpacityKind::Hidden, format!("a substitution is hidden in {}", text.trim()));
             }
