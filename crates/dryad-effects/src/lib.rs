@@ -1,7 +1,7 @@
 //! The hands: the one crate that changes anything.
 //!
-//! **Belongs here:** fingerprints of what stands on disk, applying one change set, running one
-//! process, keeping long outputs.
+//! **Belongs here:** fingerprints of what stands on disk, applying one change set, running or
+//! rehearsing one process, keeping long outputs.
 //! **Does not belong here:** deciding whether to do it. What arrives here has been judged.
 //!
 //! Invariants: a change set is applied whole or not at all, only to what its planner saw, and success

@@ -92,8 +92,9 @@ impl Rehearsed {
 
     /// Moves the contents into a vault, one reference for each, where applying the change set takes them from.
     ///
-    /// When it fails, what had been moved is taken out again. A change set that is not applied after all
-    /// leaves references that [`take_back`](Self::take_back) gives up.
+    /// When it fails the references are given up again, and with them the contents: the rehearsal cannot be applied
+    /// any more. A change set that is not applied after all leaves references that
+    /// [`take_back`](Self::take_back) gives up.
     pub fn hand_over(&self, vault: &Vault) -> Result<(), VaultError> {
         for (index, content) in self.contents.iter().enumerate() {
             // An attribute too many does less harm than a change that is not applied.

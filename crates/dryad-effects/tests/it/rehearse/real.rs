@@ -64,11 +64,12 @@ async fn commands_really_run_and_are_taken_back_exactly() {
 
 #[tokio::test]
 async fn generated_scripts_really_run_and_are_taken_back_exactly() {
+    let count: u64 = std::env::var("DRYAD_TEST_SCRIPTS").map_or(12, |text| text.parse().unwrap());
     let mut failures = Vec::new();
     for rung in [Rung::Journal, Rung::Snapshot] {
         let place = Place::quick();
         let (mut prepare, mut script) = (String::new(), String::new());
-        for seed in 100..112_u64 {
+        for seed in 100..100 + count {
             let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             prepare.push_str(&format!("mkdir {seed}; (cd {seed}; {}\n)\n", dice.script(25)));
             script.push_str(&format!("(cd {seed}; {}\n)\n", dice.script(20)));
