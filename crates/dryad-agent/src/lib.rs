@@ -9,6 +9,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests prepare real files"))]
 
 pub mod agent;
+pub mod challenge;
 pub mod event_sink;
 pub mod prompt;
 pub mod queue;

@@ -10,6 +10,7 @@
 pub mod checkpoint;
 pub mod confidence;
 mod notes;
+pub mod permission;
 pub mod reverse_thinking;
 mod roots;
 mod schema;

@@ -115,6 +115,26 @@ pub(crate) struct ToolArguments {
     /// Let tools change files below this directory, too (repeatable)
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
+    /// What passes without a rule of the settings
+    #[arg(long, value_name = "MODE", value_enum)]
+    pub(crate) permission_mode: Option<PermissionMode>,
+    /// Everything passes that is neither denied nor dangerous (the same as --permission-mode yolo)
+    #[arg(long, conflicts_with = "permission_mode")]
+    pub(crate) yolo: bool,
+    /// Release every call that asks for a checkpoint
+    #[arg(long)]
+    pub(crate) allow_checkpoints: bool,
+}
+
+/// What passes without a rule.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum PermissionMode {
+    /// Reading
+    AlwaysAsk,
+    /// Changes of files inside the roots, too
+    Write,
+    /// Everything that is neither denied nor dangerous
+    Yolo,
 }
 
 /// Flags that clients of this command line send and that mean nothing yet.

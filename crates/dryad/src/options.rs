@@ -1,10 +1,11 @@
 //! Arguments as used: checked against each other and against the file system.
 
-use crate::args::{ModelArguments, OutputMode, RunArguments, ToolArguments};
+use crate::args::{ModelArguments, OutputMode, PermissionMode, RunArguments, ToolArguments};
 use crate::prompt_input::{self, Words};
 use crate::report::Failure;
 use dryad_protocol::thinking::ThinkingLevel;
 use dryad_provider::secret::Secret;
+use dryad_safety::permission::Mode;
 use std::path::{Path, PathBuf};
 
 /// A task that the flags stand for.
@@ -40,8 +41,19 @@ pub(crate) struct RunOptions {
     pub(crate) tools: ToolSelection,
     /// Directories granted besides the usual ones; absolute.
     pub(crate) roots: Vec<PathBuf>,
+    /// What passes without being asked about.
+    pub(crate) permission: PermissionOptions,
     /// Whether anything is kept of the run.
     pub(crate) keep: Keep,
+}
+
+/// What passes without being asked about.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct PermissionOptions {
+    /// What passes without a rule, if that was said.
+    pub(crate) mode: Option<Mode>,
+    /// Whether every checkpoint is released.
+    pub(crate) releases_checkpoints: bool,
 }
 
 /// What goes to standard output.
@@ -127,6 +139,7 @@ pub(crate) fn task(arguments: RunArguments) -> Result<Task, Failure> {
             without_context_files: arguments.prompt.no_context_files,
         },
         roots: arguments.tools.root.iter().map(|root| directory(root, &workdir, "--root")).collect::<Result<_, _>>()?,
+        permission: permission(&arguments.tools),
         tools: selection(arguments.tools),
         keep: if arguments.no_session { Keep::Nothing } else { Keep::Session },
         words,
@@ -193,6 +206,17 @@ fn model(arguments: ModelArguments) -> Result<ModelOptions, Failure> {
         thinking: arguments.thinking,
         script: arguments.script,
     })
+}
+
+fn permission(arguments: &ToolArguments) -> PermissionOptions {
+    let mode = match arguments.permission_mode {
+        _ if arguments.yolo => Some(Mode::Yolo),
+        Some(PermissionMode::AlwaysAsk) => Some(Mode::AlwaysAsk),
+        Some(PermissionMode::Write) => Some(Mode::Write),
+        Some(PermissionMode::Yolo) => Some(Mode::Yolo),
+        None => None,
+    };
+    PermissionOptions { mode, releases_checkpoints: arguments.allow_checkpoints }
 }
 
 fn selection(arguments: ToolArguments) -> ToolSelection {

@@ -6,7 +6,13 @@
 pub(crate) mod layers;
 pub(crate) mod schema;
 
+use dryad_protocol::action::Resolver;
 use dryad_protocol::thinking::ThinkingLevel;
+use dryad_safety::gate::reverse_thinking::ReverseThinkingOrder;
+use dryad_safety::pending::ForceResolve;
+use dryad_safety::permission::PermissionSettings;
+use dryad_safety::pipeline::AutoPreview;
+use dryad_safety::spec::Stricter;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -39,6 +45,33 @@ pub(crate) struct Settings {
     pub(crate) context_files: Option<bool>,
     /// Of the contents kept for undo.
     pub(crate) vault: VaultSettings,
+    /// What may be done, as the user says.
+    pub(crate) permissions: PermissionSettings,
+    /// What a project says about that, which can only tighten it.
+    #[serde(skip)]
+    pub(crate) project_permissions: PermissionSettings,
+    /// How calls are made safe.
+    pub(crate) safety: SafetySettings,
+}
+
+/// How calls are made safe.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct SafetySettings {
+    /// Which calls are staged without their tool asking for it.
+    pub(crate) auto_preview: AutoPreview,
+    /// Who resolves them.
+    pub(crate) resolver: Resolver,
+    /// How the model is brought to resolve.
+    pub(crate) force_resolve: ForceResolve,
+    /// Where a challenge stands beside the checkpoint.
+    pub(crate) reverse_thinking: ReverseThinkingOrder,
+    /// From which size on results are put aside.
+    pub(crate) result_spill_bytes: Option<usize>,
+    /// From how many tools on the rest is deferred.
+    pub(crate) deferred_tool_threshold: i64,
+    /// Stricter rules for single tools.
+    pub(crate) tools: BTreeMap<String, Stricter>,
 }
 
 /// Of the bash tool.

@@ -8,6 +8,7 @@ mod access;
 mod choice;
 mod noted;
 mod place;
+mod safety;
 mod secrets;
 mod tools;
 
@@ -19,11 +20,12 @@ pub(crate) use secrets::mask;
 pub(crate) use tools::tool_settings;
 
 use crate::home::Home;
-use crate::options::{RunOptions, SystemOptions, ToolSelection};
+use crate::options::{PermissionOptions, RunOptions, SystemOptions, ToolSelection};
 use crate::report::Failure;
 use crate::settings::Settings;
 use crate::settings::layers;
 use dryad_agent::agent::{Agent, Parts};
+use dryad_agent::challenge::ModelChallenger;
 use dryad_agent::event_sink::EventSink;
 use dryad_agent::prompt::{PromptParts, context_files, system_files, system_prompt};
 use dryad_effects::process::Surroundings;
@@ -33,13 +35,12 @@ use dryad_provider::http::{Http, HttpSettings};
 use dryad_provider::provider::Provider;
 use dryad_provider::registry::Providers;
 use dryad_safety::clock::Clock;
-use dryad_safety::gate::GrantedRoots;
 use dryad_safety::mask::Mask;
 use dryad_safety::observer::Observer;
 use dryad_safety::pending::Pending;
 use dryad_safety::pipeline::Pipeline;
-use dryad_safety::registry::Registry;
 use dryad_safety::spill::Spill;
+use dryad_safety::tool::Tool;
 use dryad_safety::workspace::Workspace as Memory;
 use noted::Noted;
 use std::path::{Path, PathBuf};
@@ -82,6 +83,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) tools: &'a ToolSelection,
     /// Directories granted besides the usual ones.
     pub(crate) roots: &'a [PathBuf],
+    /// What passes without being asked about.
+    pub(crate) permission: PermissionOptions,
     /// Where long outputs go.
     pub(crate) place: &'a Place,
     /// Where changes are made and remembered.
@@ -133,26 +136,33 @@ impl Line {
 ///
 /// # Errors
 ///
-/// When a tool is asked for that does not exist.
+/// When a tool is asked for that does not exist, or a permission rule cannot be understood.
 pub(crate) fn agent(line: &Line, bench: &Bench<'_>, sink: Arc<dyn EventSink>) -> Result<Agent, Failure> {
     let clock = Clock::System;
-    let registry = tools::registry(bench, &line.chosen.model)?;
-    let system_prompt = system_text(bench, &registry, clock);
+    let registry = Arc::new(tools::registry(bench, &line.chosen.model)?);
+    let deferred = tools::deferred(bench, &registry)?;
+    let system_prompt = system_text(bench, &deferred.active(), clock);
     let watcher = sink.clone();
     let observer = Observer::new(move |event| watcher.emit(&Event::from(event.clone())));
     let session_id: SessionId = bench.place.id().into();
     let artifacts = bench.place.artifacts();
-    let pending = Pending::new(bench.memory.clone(), Some(session_id.clone()), clock).with_observer(observer.clone());
-    let pipeline = Pipeline {
+    let pending = Pending::new(bench.memory.clone(), Some(session_id.clone()), clock)
+        .with_force(bench.settings.safety.force_resolve)
+        .with_observer(observer.clone());
+    let spill = Spill::new(artifacts.clone());
+    let spill = bench.settings.safety.result_spill_bytes.into_iter().fold(spill, Spill::with_limit);
+    let challenger = ModelChallenger::new(line.provider.clone(), line.chosen.model.clone(), clock);
+    let mut pipeline = Pipeline {
         pending: Arc::new(pending),
+        deferred: Some(deferred),
+        staging: safety::staging(bench),
         session_id: Some(session_id),
-        processor: Some(Arc::new(Spill::new(artifacts.clone()))),
+        processor: Some(Arc::new(spill)),
         surroundings: Surroundings { mask: line.mask.clone(), artifacts },
-        observer,
-        ..Pipeline::new(Arc::new(registry), bench.memory.clone(), bench.workdir)
+        observer: observer.clone(),
+        ..Pipeline::new(registry, bench.memory.clone(), bench.workdir)
     };
-    let mut pipeline = pipeline;
-    pipeline.gates.push(Box::new(GrantedRoots::new(granted(bench))));
+    pipeline.gates.extend(safety::gates(bench, challenger, &observer)?);
     Ok(Agent::new(Parts {
         provider: line.provider.clone(),
         model: line.chosen.model.clone(),
@@ -165,19 +175,12 @@ pub(crate) fn agent(line: &Line, bench: &Bench<'_>, sink: Arc<dyn EventSink>) ->
     }))
 }
 
-/// The directories below which tools may change files.
-fn granted(bench: &Bench<'_>) -> Vec<PathBuf> {
-    let usual = [bench.workdir.to_owned(), std::env::temp_dir()];
-    let settings = bench.settings.roots.iter().map(|root| bench.workdir.join(root));
-    usual.into_iter().chain(settings).chain(bench.roots.iter().cloned()).collect()
-}
-
-fn system_text(bench: &Bench<'_>, registry: &Registry, clock: Clock) -> String {
+fn system_text(bench: &Bench<'_>, tools: &[Arc<dyn Tool>], clock: Clock) -> String {
     let files = system_files(bench.home.root(), bench.workdir);
     let wanted = bench.settings.context_files.unwrap_or(true) && !bench.system.without_context_files;
     let context = if wanted { context_files(bench.home.root(), bench.workdir) } else { Vec::new() };
     system_prompt(&PromptParts {
-        tools: &registry.all(),
+        tools,
         custom: bench.system.replace.as_deref().or(files.replace.as_deref()),
         append: bench.system.append.as_deref().or(files.append.as_deref()),
         context_files: &context,

@@ -77,7 +77,7 @@ impl Permission {
         match (verdict, subject.origin) {
             (Verdict::Deny(reason), _) => self.deny(&spec.name, denied_text(&spec.name, &reason)),
             (Verdict::Ask(_), Origin::Apply | Origin::Rollback) | (Verdict::Allow, _) => {
-                self.engine.record_pass(&spec.name);
+                self.engine.note_allowed(&spec.name);
                 subject.notes.set_permission(source);
                 Verdict::Allow
             }
@@ -123,7 +123,7 @@ impl Permission {
         match refused {
             Some(text) => self.deny(tool_name, text),
             None => {
-                self.engine.record_pass(tool_name);
+                self.engine.note_allowed(tool_name);
                 subject.notes.set_permission("user");
                 Verdict::Allow
             }
@@ -132,7 +132,8 @@ impl Permission {
 
     /// A denial with this text, and with a word about it when they become many.
     fn deny(&self, tool: &str, text: String) -> Verdict {
-        Verdict::Deny(match self.engine.record_denial(tool) {
+        self.engine.note_denial(tool);
+        Verdict::Deny(match self.engine.reminder(tool) {
             Some(reminder) => format!("{text}\n\n{reminder}"),
             None => text,
         })

@@ -63,6 +63,7 @@ async fn answer(options: &RunOptions, stops: &Stops) -> Result<Exit, Failure> {
         system: &options.system,
         tools: &options.tools,
         roots: &options.roots,
+        permission: options.permission,
         place: &place,
         memory: memory.clone(),
     };

@@ -8,7 +8,7 @@ mod project;
 mod take_back;
 
 use crate::home::Home;
-use crate::options::{Keep, SystemOptions, ToolSelection};
+use crate::options::{Keep, PermissionOptions, SystemOptions, ToolSelection};
 use crate::output;
 use crate::prompt_input::Prompt;
 use crate::report::{Exit, Failure};
@@ -71,6 +71,7 @@ async fn play(project: &Project, stops: &Stops) -> Result<Vec<Operation>, Failur
         system: &SystemOptions { without_context_files: true, ..SystemOptions::default() },
         tools: &ToolSelection::Usual,
         roots: &[],
+        permission: PermissionOptions::default(),
         place: &place,
         memory: memory.clone(),
     };

@@ -5,8 +5,9 @@
 //! may not set is left out with a note.
 
 use super::Settings;
-use super::schema::{KEYS, Key, Scope, USER_ONLY_GROUPS};
+use super::schema::{KEYS, Key, Scope, TIGHTENED_GROUP, USER_ONLY_GROUPS};
 use crate::home::{Home, project_settings_file};
+use dryad_safety::permission::PermissionSettings;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::io;
@@ -105,6 +106,7 @@ impl NoteKind {
 pub(crate) fn load(home: &Home, workdir: &Path) -> Result<Layers, SettingsError> {
     let mut layers = Layers::default();
     let mut merged = Map::new();
+    let mut project_permissions = PermissionSettings::default();
     let user_file = home.settings_file();
     let project_file = project_settings_file(workdir);
     let places = [(&user_file, Scope::UserOnly), (&project_file, Scope::Everywhere)];
@@ -117,9 +119,15 @@ pub(crate) fn load(home: &Home, workdir: &Path) -> Result<Layers, SettingsError>
             remove_user_only(&mut fields, file, &mut layers.notes);
         }
         check(&fields, file, &mut layers.notes)?;
+        if least_scope == Scope::Everywhere {
+            // It is laid beside the user's, not over it.
+            let tightened = fields.remove(TIGHTENED_GROUP).unwrap_or_default();
+            project_permissions = serde_json::from_value(tightened).unwrap_or_default();
+        }
         merge(&mut merged, fields);
     }
     layers.settings = to_settings(merged, &user_file)?;
+    layers.settings.project_permissions = project_permissions;
     Ok(layers)
 }
 

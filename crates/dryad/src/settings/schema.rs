@@ -4,8 +4,11 @@
 //! from that.
 
 use dryad_protocol::thinking::ThinkingLevel;
+use dryad_safety::permission::RuleSetting;
+use dryad_safety::spec::Stricter;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// One key.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -43,6 +46,12 @@ pub(crate) enum Kind {
     TextMap,
     /// One of the thinking levels.
     Thinking,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A list of permission rules, with or without examples.
+    Rules,
+    /// An object of stricter rules by the names of tools.
+    ToolRules,
 }
 
 /// Who may set a key.
@@ -56,7 +65,10 @@ pub(crate) enum Scope {
 }
 
 /// Groups that belong to the user alone, whatever keys they come to hold.
-pub(crate) const USER_ONLY_GROUPS: [&str; 2] = ["safety", "permissions"];
+pub(crate) const USER_ONLY_GROUPS: [&str; 1] = ["safety"];
+
+/// The group that a project may only tighten.
+pub(crate) const TIGHTENED_GROUP: &str = "permissions";
 
 const fn key(name: &'static str, kind: Kind, default: &'static str, scope: Scope, help: &'static str) -> Key {
     Key { name, kind, default, scope, help }
@@ -64,7 +76,7 @@ const fn key(name: &'static str, kind: Kind, default: &'static str, scope: Scope
 
 /// Every key there is.
 #[rustfmt::skip]
-pub(crate) const KEYS: [Key; 16] = [
+pub(crate) const KEYS: [Key; 28] = [
     key("defaultModel", Kind::Text, "the first provider that has a key", Scope::Everywhere,
         "The model to ask: `provider/id`, with `:level` behind it if it shall think."),
     key("defaultThinkingLevel", Kind::Thinking, "off", Scope::Everywhere,
@@ -97,6 +109,30 @@ pub(crate) const KEYS: [Key; 16] = [
         "Whether DRYAD.md, AGENTS.md and CLAUDE.md are read into the system prompt."),
     key("vault.quotaBytes", Kind::Bytes, "1073741824 (1 GiB)", Scope::UserOnly,
         "How much room the contents kept for undo may take before `dryad gc` removes old ones."),
+    key("permissions.mode", Kind::Choice(&["always-ask", "write", "yolo"]), "yolo with -p", Scope::Everywhere,
+        "What passes without a rule: reading only, changes inside the roots too, or everything that is neither denied nor dangerous. A project can only make it stricter."),
+    key("permissions.dangerous", Kind::Choice(&["ask", "deny", "allow"]), "ask", Scope::Everywhere,
+        "What happens to dangerous calls. Where nobody can be asked they wait for the user as pending actions."),
+    key("permissions.deny", Kind::Rules, "[]", Scope::Everywhere,
+        "Rules for what is never done."),
+    key("permissions.ask", Kind::Rules, "[]", Scope::Everywhere,
+        "Rules for what is asked about."),
+    key("permissions.allow", Kind::Rules, "[]", Scope::Everywhere,
+        "Rules for what is done without asking. Those of a project are ignored."),
+    key("safety.autoPreview", Kind::Choice(&["off", "destructive", "all"]), "off", Scope::UserOnly,
+        "Which calls of tools that can preview are staged first, to be applied or discarded."),
+    key("safety.resolver", Kind::Choice(&["agent", "user"]), "agent", Scope::UserOnly,
+        "Who applies or discards what was staged so."),
+    key("safety.forceResolve", Kind::Choice(&["hard", "soft"]), "hard", Scope::UserOnly,
+        "Whether the model is made to resolve a preview at once, or reminded first."),
+    key("safety.reverseThinking", Kind::Choice(&["off", "before_checkpoint", "after_checkpoint", "instead_of_checkpoint"]), "before_checkpoint", Scope::UserOnly,
+        "Where the challenge of a call stands beside its checkpoint, for tools that ask for one."),
+    key("safety.resultSpillBytes", Kind::Bytes, "65536", Scope::UserOnly,
+        "Results of tools longer than this are kept whole as artifacts, and shown in part."),
+    key("safety.deferredToolThreshold", Kind::Bytes, "15", Scope::UserOnly,
+        "With more tools than this the model is told of the rest only when it looks for them; 0 means the default."),
+    key("safety.tools", Kind::ToolRules, "{}", Scope::UserOnly,
+        "Stricter rules for single tools: requiresCheckpoint, requiresReverseThinking, destructive, exclusive, minConfidence."),
 ];
 
 impl Kind {
@@ -111,6 +147,9 @@ impl Kind {
             Self::Texts => "a list of texts".to_owned(),
             Self::TextMap => "an object whose values are texts".to_owned(),
             Self::Thinking => format!("one of {}", ThinkingLevel::ALL.map(ThinkingLevel::as_str).join(", ")),
+            Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::Rules => "a list of rules: texts, or objects of rule, matches and not".to_owned(),
+            Self::ToolRules => "an object of tool names, each with its stricter rules".to_owned(),
         }
     }
 
@@ -125,6 +164,9 @@ impl Kind {
             Self::Texts => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
             Self::TextMap => value.as_object().is_some_and(|fields| fields.values().all(Value::is_string)),
             Self::Thinking => value.as_str().is_some_and(|text| text.parse::<ThinkingLevel>().is_ok()),
+            Self::Choice(words) => value.as_str().is_some_and(|text| words.contains(&text)),
+            Self::Rules => serde_json::from_value::<Vec<RuleSetting>>(value.clone()).is_ok(),
+            Self::ToolRules => serde_json::from_value::<BTreeMap<String, Stricter>>(value.clone()).is_ok(),
         }
     }
 }

@@ -6,8 +6,12 @@ use crate::report::Failure;
 use crate::settings::Settings;
 use dryad_protocol::model::Model;
 use dryad_safety::artifact::Artifacts;
+use dryad_safety::deferred::Deferred;
 use dryad_safety::registry::Registry;
+use dryad_safety::tightened::Tightened;
 use dryad_safety::tool::Tool;
+use dryad_tools::resolve::ResolveTool;
+use dryad_tools::tool_search::ToolSearchTool;
 use dryad_tools::{ToolSettings, builtin};
 use std::sync::Arc;
 
@@ -44,10 +48,35 @@ pub(super) fn registry(bench: &Bench<'_>, model: &Model) -> Result<Registry, Fai
     }
     for tool in all {
         if wanted.is_none_or(|(names, _)| names.iter().any(|name| answers_to(tool.as_ref(), name))) {
-            registry.register(tool).map_err(|error| Failure::failed(error.to_string()))?;
+            add(&registry, stricter(bench, tool))?;
         }
     }
+    // It is not the user's to choose: without it a preview could not be resolved.
+    if registry.count() > 0 {
+        add(&registry, Arc::new(ResolveTool::default()))?;
+    }
     Ok(registry)
+}
+
+/// Which of the tools the model is told of at once. With many of them the rest is found by a search.
+pub(super) fn deferred(bench: &Bench<'_>, registry: &Arc<Registry>) -> Result<Arc<Deferred>, Failure> {
+    let deferred = Arc::new(Deferred::new(registry.clone(), bench.settings.safety.deferred_tool_threshold));
+    if registry.count() > deferred.threshold() {
+        add(registry, Arc::new(ToolSearchTool::new(&deferred)))?;
+    }
+    Ok(deferred)
+}
+
+fn add(registry: &Registry, tool: Arc<dyn Tool>) -> Result<(), Failure> {
+    registry.register(tool).map_err(|error| Failure::failed(error.to_string()))
+}
+
+/// The tool under the stricter rules of the settings, if there are any.
+fn stricter(bench: &Bench<'_>, tool: Arc<dyn Tool>) -> Arc<dyn Tool> {
+    match bench.settings.safety.tools.get(&tool.spec().name) {
+        Some(rules) => Arc::new(Tightened::new(tool, rules)),
+        None => tool,
+    }
 }
 
 fn check(names: &[String], all: &[Arc<dyn Tool>], place: &str) -> Result<(), Failure> {

@@ -16,6 +16,7 @@ mod input;
 mod json_mode;
 mod prompts;
 mod proxy;
+mod safety;
 mod scene;
 mod settings;
 mod signals;

@@ -56,9 +56,12 @@ fn a_project_cannot_reach_further_than_the_user_allowed() {
     let project = r#"{"roots": ["/"], "safety": {"yolo": true}, "permissions": {"allow": ["*"]},
         "shellPath": "./evil", "bash": {"environment": {"LD_PRELOAD": "evil.so"}}, "contextFiles": false}"#;
     let layers = Files::new(Some("{}"), Some(project)).load().unwrap();
-    assert_eq!(layers.settings, Settings { context_files: Some(false), ..Settings::default() });
+    // What it says of permissions lies beside, where it can only tighten.
+    let project_permissions = layers.settings.project_permissions.clone();
+    let expected = Settings { context_files: Some(false), project_permissions, ..Settings::default() };
+    assert_eq!(layers.settings, expected);
     let keys: Vec<&str> = layers.notes.iter().map(|note| note.key.as_str()).collect();
-    assert_eq!(keys, ["safety", "permissions", "shellPath", "bash.environment", "roots"]);
+    assert_eq!(keys, ["safety", "shellPath", "bash.environment", "roots"]);
     assert!(layers.notes.iter().all(|note| note.problem == NoteKind::NotForProjects));
 }
 
@@ -98,6 +101,9 @@ fn every_key_of_the_table_reaches_the_settings() {
             Kind::Texts => json!(["x"]),
             Kind::TextMap => json!({"A": "b"}),
             Kind::Thinking => json!("low"),
+            Kind::Choice(words) => json!(words.iter().find(|word| **word != key.default).unwrap()),
+            Kind::Rules => json!(["bash"]),
+            Kind::ToolRules => json!({"bash": {"requiresCheckpoint": true}}),
         };
         let nested = key.name.rsplit('.').fold(value, |value, name| json!({name: value}));
         let layers = Files::new(Some(&nested.to_string()), None).load().unwrap();
