@@ -22,7 +22,10 @@ fn a_dangerous_command_is_kept_for_the_user_and_not_run() {
     std::fs::write(&keepsake, "dear").unwrap();
     for flags in [vec!["x"], vec!["--yolo", "x"]] {
         let said = results(&scene, &flags);
-        assert!(said[0].starts_with("Permission denied for tool \"bash\"") && said[0].contains("dryad apply"), "{said:?}");
+        assert!(
+            said[0].starts_with("Permission denied for tool \"bash\"") && said[0].contains("dryad apply"),
+            "{said:?}"
+        );
         assert!(keepsake.exists());
     }
 }
