@@ -20,9 +20,8 @@ pub(super) fn script_of(question: &Question<'_>) -> Script {
         return Script::unknown("no command is given");
     };
     let mut script = shell::parse_for(text, spec.map_or("bash", |spec| &spec.shell));
-    if let Some(spec) = spec {
-        spec.env.keys().for_each(|name| judge_variable(name, &mut script));
-    } else if let Some(Value::Object(variables)) = question.arguments.get("env") {
+    // What the tool itself sets for every command is the tool's business, not the caller's.
+    if let Some(Value::Object(variables)) = question.arguments.get("env") {
         variables.keys().for_each(|name| judge_variable(name, &mut script));
     }
     script

@@ -4,6 +4,7 @@ use super::planning::crashed;
 use super::record::Doer;
 use super::{Done, Pipeline, Refusal, Way};
 use crate::command_result::command_result;
+use crate::permission::shell;
 use crate::plan::{Effect, FilesEffect, ForeignEffect};
 use crate::spec::SafetyLevel;
 use crate::tool::ToolError;
@@ -20,7 +21,7 @@ impl Pipeline {
     /// Does it, and records it before anybody hears of success.
     pub(super) async fn execute(&self, way: Way<'_>, effect: Effect) -> Result<Done, Refusal> {
         way.context.check_cancelled()?;
-        self.warn(way);
+        self.warn(way, &effect);
         let head = self.head(&Doer::of_call(way), &effect);
         match effect {
             Effect::Files(files) => Ok(self.apply_files(head, files).await?),
@@ -143,9 +144,13 @@ impl Pipeline {
     }
 
     /// Warns before a call that can be neither previewed nor undone.
-    fn warn(&self, way: Way<'_>) {
+    fn warn(&self, way: Way<'_>, effect: &Effect) {
         let spec = way.tool.spec();
-        if spec.metadata.read_only || spec.capability.safety_level() != SafetyLevel::Unprotected {
+        let only_looks = match effect {
+            Effect::Command(command) => shell::is_read_only(&shell::parse(&command.command)),
+            Effect::Files(_) | Effect::Foreign(_) | Effect::Resolve(_) => spec.metadata.read_only,
+        };
+        if only_looks || spec.capability.safety_level() != SafetyLevel::Unprotected {
             return;
         }
         let text = if spec.metadata.destructive {

@@ -10,7 +10,7 @@ use dryad_safety::gate::Verdict;
 use dryad_safety::permission::{Dangerous, Engine, Judgement, Mode, Policy, Question, Rule};
 use dryad_safety::plan::Effect;
 use dryad_safety::spec::{Metadata, PermissionClass};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -190,32 +190,28 @@ fn domain_rules_stop_at_a_label_and_only_the_web_is_fetched() {
 #[test]
 fn a_planned_command_is_judged_with_its_shell_directory_and_variables() {
     let engine = engine(Policy { allow: rules(&["bash(prefix:cargo test)"]), ..Policy::default() });
-    let spec = |shell: &str, cwd: &str, env: &[&str]| CommandSpec {
-        command: "cargo test > out".to_owned(),
-        cwd: FilePath::new(cwd),
-        env: env.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect(),
-        shell: shell.to_owned(),
-        timeout_seconds: 1,
-    };
-    let judge = |spec: CommandSpec| {
+    let judge_command = |command: &str, shell: &str, cwd: &str, env: &[&str]| {
         let tool = tool("bash", PermissionClass::Bash);
-        let effect = Effect::Command(spec);
-        engine.judge(&Question {
-            tool: &tool,
-            arguments: &Map::new(),
-            effect: Some(&effect),
-            workdir: Path::new("/work/project"),
-        })
+        let spec = CommandSpec {
+            command: command.to_owned(),
+            cwd: FilePath::new(cwd),
+            // What the tool sets by itself does not count.
+            env: [("AWS_PAGER".to_owned(), "cat".to_owned())].into(),
+            shell: shell.to_owned(),
+            timeout_seconds: 1,
+        };
+        let given: Map<String, Value> = env.iter().map(|name| ((*name).to_owned(), Value::from("x"))).collect();
+        let arguments = Map::from_iter([("env".to_owned(), Value::Object(given))]);
+        let (effect, workdir) = (Effect::Command(spec), Path::new("/work/project"));
+        engine.judge(&Question { tool: &tool, arguments: &arguments, effect: Some(&effect), workdir })
     };
-    assert!(allows(&judge(spec("/bin/bash", "/work/project", &["CI"]))));
-    assert!(asks(&judge(spec("/usr/bin/fish", "/work/project", &[]))));
-    assert!(asks(&judge(CommandSpec {
-        command: "[[ a && evil ]]".to_owned(),
-        ..spec("/bin/sh", "/work/project", &[])
-    })));
-    assert!(asks(&judge(spec("/bin/bash", "/elsewhere", &[]))));
-    assert!(asks(&judge(spec("/bin/bash", "/work/project", &["LD_PRELOAD"]))));
-    assert!(asks(&judge(spec("/bin/bash", "/work/project", &["FOO"]))));
+    let judge = |shell: &str, cwd: &str, env: &[&str]| judge_command("cargo test > out", shell, cwd, env);
+    assert!(allows(&judge("/bin/bash", "/work/project", &["CI"])));
+    assert!(asks(&judge("/usr/bin/fish", "/work/project", &[])));
+    assert!(asks(&judge_command("[[ a && evil ]]", "/bin/sh", "/work/project", &[])));
+    assert!(asks(&judge("/bin/bash", "/elsewhere", &[])));
+    assert!(asks(&judge("/bin/bash", "/work/project", &["LD_PRELOAD"])));
+    assert!(asks(&judge("/bin/bash", "/work/project", &["FOO"])));
 }
 
 #[test]

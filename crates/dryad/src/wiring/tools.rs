@@ -9,7 +9,7 @@ use dryad_safety::artifact::Artifacts;
 use dryad_safety::deferred::Deferred;
 use dryad_safety::registry::Registry;
 use dryad_safety::tightened::Tightened;
-use dryad_safety::tool::Tool;
+use dryad_safety::tool::{Tool, is_dry_runnable};
 use dryad_tools::resolve::ResolveTool;
 use dryad_tools::tool_search::ToolSearchTool;
 use dryad_tools::{ToolSettings, builtin};
@@ -52,7 +52,7 @@ pub(super) fn registry(bench: &Bench<'_>, model: &Model) -> Result<Registry, Fai
         }
     }
     // It is not the user's to choose: without it a preview could not be resolved.
-    if registry.count() > 0 {
+    if registry.all().iter().any(|tool| is_dry_runnable(tool.as_ref())) {
         add(&registry, Arc::new(ResolveTool::default()))?;
     }
     Ok(registry)

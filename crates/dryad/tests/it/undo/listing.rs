@@ -36,7 +36,7 @@ fn the_log_tells_what_counts_and_what_is_undone() {
     expect![[r#"
         ↶ <4>  DAY TIME  undo   Undo: edit: notes.txt  1 path  undoes <1>
         ● <3>  DAY TIME  bash   echo hi  command
-        ● <2>  DAY TIME  write  new and 1 more  2 paths
+        ● <2>  DAY TIME  write  new/deep.txt  2 paths
         ○ <1>  DAY TIME  edit   notes.txt  1 path  undone by <4>
     "#]]
     .assert_eq(&normal(&scene, &scene.run(&["log"]).done()));
