@@ -2,6 +2,7 @@
 //!
 //! Stops at the first step that fails, so that what is wrong is the last thing on the screen.
 
+use crate::packages;
 use crate::process;
 use crate::repository::Repository;
 use crate::tidy::{self, Scope};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 /// Runs the steps; true when all of them passed.
 pub(crate) fn run(repository: &Repository, doc: bool) -> Result<bool> {
     ensure_nextest(repository)?;
+    packages::ensure(repository)?;
     let mut steps = Steps { repository, done: Vec::new() };
     let passed = steps.cargo("fmt", &["fmt", "--all", "--check"])?
         && steps.step("tidy", || tidy::run(repository, Scope::Files))?

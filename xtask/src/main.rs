@@ -8,6 +8,7 @@ mod bench;
 mod catalogue;
 mod ci;
 mod docs;
+mod packages;
 mod process;
 mod repository;
 mod tidy;

@@ -1,7 +1,6 @@
 //! Sessions of Pi itself: what it wrote is carried on here, and what was written here is carried on there.
 //!
-//! Needs Node 20 and Pi 0.74.2, installed with
-//! `npm install --ignore-scripts --prefix ~/.cache/dryad-tests/pi @earendil-works/pi-coding-agent@0.74.2`;
+//! Needs Node 20 and Pi 0.74.2, which `cargo xtask ci` installs under the target directory;
 //! `DRYAD_TEST_PI` names another directory.
 
 use crate::stage::*;
@@ -16,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn pi() -> PathBuf {
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache/dryad-tests/pi");
-    let root = std::env::var_os("DRYAD_TEST_PI").map_or_else(home, PathBuf::from);
+    let usual = || Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("peers").join("pi");
+    let root = std::env::var_os("DRYAD_TEST_PI").map_or_else(usual, PathBuf::from);
     let package = root.join("node_modules/@earendil-works/pi-coding-agent");
-    assert!(package.is_dir(), "Pi is needed in {}: see the beginning of this file", root.display());
+    assert!(package.is_dir(), "Pi is needed in {}: `cargo xtask ci` installs it", root.display());
     package
 }
 

@@ -69,9 +69,7 @@ async fn what_git_would_drop_is_in_the_change_set_and_comes_back() {
 
 #[tokio::test]
 async fn a_database_written_in_a_rehearsal_is_whole_when_applied() {
-    if !has("sqlite3") {
-        return;
-    }
+    assert!(has("sqlite3"), "sqlite3 is needed; `cargo xtask ci` installs it");
     let place = Place::new();
     shell("sqlite3 db 'create table t(n); insert into t values (1)'", &place.work());
     let command = "sqlite3 db 'pragma journal_mode=wal; begin; insert into t select value from generate_series(2, 500); commit' >/dev/null; sqlite3 db 'insert into t values (0)'";
@@ -111,9 +109,7 @@ async fn a_build_in_a_rehearsal_is_fresh_when_applied() {
 
 #[tokio::test]
 async fn a_package_installed_in_a_rehearsal_works_when_applied() {
-    if !has("npm") {
-        return;
-    }
+    assert!(has("npm"), "npm is needed; `cargo xtask ci` installs it");
     let place = Place::new();
     fs::create_dir_all(place.at("local")).unwrap();
     fs::write(place.at("local/package.json"), r#"{"name": "local", "version": "1.0.0", "main": "index.js"}"#).unwrap();
