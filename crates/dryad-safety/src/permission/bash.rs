@@ -4,7 +4,7 @@ use super::engine::ClassVerdict;
 use super::file;
 use super::policy::{Mode, Policy};
 use super::rule::{Content, Rule};
-use super::shell::{self, Direction, OpacityKind, Script, Surroundings};
+use super::shell::{self, OpacityKind, Redirection, Script, Surroundings};
 use super::subject::Subject;
 use super::{Question, rule};
 use crate::plan::Effect;
@@ -68,6 +68,11 @@ pub(super) fn is_covered(subject: &Subject, rules: &[&Rule], question: &Question
 
 /// Whether every redirection to a file goes where a tool could write without asking.
 fn writes_are_ordinary(script: &Script, question: &Question<'_>, policy: &Policy) -> bool {
+    let all = script.commands.iter().flat_map(|command| &command.redirections);
+    let written: Vec<&Redirection> = all.filter(|redirection| !shell::redirection_is_read_only(redirection)).collect();
+    if written.is_empty() {
+        return true;
+    }
     let moves = script
         .commands
         .iter()
@@ -75,18 +80,13 @@ fn writes_are_ordinary(script: &Script, question: &Question<'_>, policy: &Policy
     let workdir = directory(question);
     let surroundings = Surroundings { workdir: &workdir, home: policy.home.as_deref() };
     let roots = file::roots(&Subject { workdirs: vec![question.workdir.to_owned()], ..Subject::default() }, policy);
-    let written = script.commands.iter().flat_map(|command| &command.redirections).filter(|redirection| {
-        match redirection.direction {
-            Direction::Write => !shell::redirection_is_read_only(redirection),
-            Direction::Read | Direction::Duplicate | Direction::Text => false,
-        }
-    });
-    written.into_iter().all(|redirection| {
-        let target = &redirection.target;
-        let fixed = target.known && !target.glob && (!moves || Path::new(&target.text).is_absolute());
-        let path = surroundings.path_of(target, &workdir).filter(|_| fixed);
-        policy.mode != Mode::AlwaysAsk && path.is_some_and(|path| file::is_ordinary(&path, &roots))
-    })
+    policy.mode != Mode::AlwaysAsk
+        && written.into_iter().all(|redirection| {
+            let target = &redirection.target;
+            let fixed = target.known && !target.glob && (!moves || Path::new(&target.text).is_absolute());
+            let path = surroundings.path_of(target, &workdir).filter(|_| fixed);
+            path.is_some_and(|path| file::is_ordinary(&path, &roots))
+        })
 }
 
 /// What the class says of the commands.
