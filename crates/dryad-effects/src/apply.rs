@@ -22,6 +22,7 @@
 //! a change or nothing of it, and never a change without its record; what it may lose is the last change as
 //! a whole. A workspace that spans several file systems has that only as far as a change stays on one.
 
+mod alike;
 mod barrier;
 mod check;
 mod recover;
@@ -69,6 +70,14 @@ pub enum ApplyError {
         /// Why.
         reason: String,
     },
+    /// Two of its paths are one file.
+    #[error("nothing was changed: {one} and {other} are one file here, where upper and lower case are the same")]
+    OneFile {
+        /// The path that comes first.
+        one: FilePath,
+        /// The other name of the same file.
+        other: FilePath,
+    },
     /// The file system refused a step; what had been done was put back.
     #[error("nothing was changed: cannot {step} {path}: {source}")]
     Io {
@@ -112,9 +121,11 @@ impl ApplyError {
         match self {
             Self::Io { source, .. } => denied.contains(&source.kind()),
             Self::Torn { failure, .. } | Self::PutBack { failure, .. } => failure.is_denied(),
-            Self::Stale { .. } | Self::Contradiction { .. } | Self::MissingContent { .. } | Self::Unproven { .. } => {
-                false
-            }
+            Self::Stale { .. }
+            | Self::Contradiction { .. }
+            | Self::MissingContent { .. }
+            | Self::OneFile { .. }
+            | Self::Unproven { .. } => false,
         }
     }
 }
@@ -164,6 +175,7 @@ impl Applier {
         commit: &mut dyn FnMut(Outcome) -> io::Result<()>,
     ) -> Result<(), ApplyError> {
         let units = unit::units(request.changes, unit::free_slot)?;
+        alike::distinct(request.changes)?;
         check::unchanged(request.changes, &units)?;
         if units.is_empty() {
             return commit(Outcome::Applied).map_err(record_failed(&self.journal));

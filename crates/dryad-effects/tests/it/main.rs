@@ -2,4 +2,5 @@
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "test code lays out files and starts processes")]
 
 mod crash;
+mod one_case;
 mod rehearse;
