@@ -49,14 +49,6 @@ pub enum UndoError {
         /// What ended it.
         source: Box<UndoError>,
     },
-    /// A path cannot be looked at.
-    #[error("cannot read {path}: {source}")]
-    Read {
-        /// Which path.
-        path: dryad_protocol::path::FilePath,
-        /// What the system said.
-        source: std::io::Error,
-    },
     /// The change itself failed.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),

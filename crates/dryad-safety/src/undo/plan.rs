@@ -88,7 +88,7 @@ pub(super) fn plan(
     sorted.sort_by(|a, b| b.path.cmp(&a.path));
     // The deepest first: whether a directory can go depends on what is left in it.
     for change in sorted {
-        let verdict = planner.judge(change)?;
+        let verdict = planner.judge(change);
         planner.paths.push(PathReport { path: change.path.clone(), verdict });
     }
     planner.paths.reverse();
@@ -115,7 +115,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn judge(&mut self, change: &Change) -> Result<Verdict, UndoError> {
+    fn judge(&mut self, change: &Change) -> Verdict {
         let path = change.path.as_path();
         // What is seen behind a link lies elsewhere.
         let now = match self.foreseen.get(&change.path) {
@@ -123,20 +123,24 @@ impl Planner<'_> {
             None if self.homes.is_behind_link(path) => Ok(Image::Absent),
             None => image_at(path),
         };
-        let now = now.map_err(|source| UndoError::Read { path: change.path.clone(), source })?;
+        let now = match now {
+            Ok(now) => now,
+            // Whatever it is, it is the user's, and the other paths do not have to wait for it.
+            Err(error) => return Verdict::Cannot(format!("it cannot be read: {error}")),
+        };
         let (wrote, want) = (&change.after, &change.before);
         // Where nothing was changed there is nothing to take back, whatever has happened since.
         if now.same_content(want) || wrote.same_content(want) {
-            return Ok(Verdict::AlreadySo);
+            return Verdict::AlreadySo;
         }
         if now.same_content(wrote) {
-            return Ok(self.restore(change, now));
+            return self.restore(change, now);
         }
         match (&now, wrote, want) {
             (Image::File(now_file), Image::File(wrote_file), Image::File(want_file)) => {
-                Ok(self.merge(change, &now, now_file, wrote_file, want_file))
+                self.merge(change, &now, now_file, wrote_file, want_file)
             }
-            _ => Ok(self.put_beside(change, &now)),
+            _ => self.put_beside(change, &now),
         }
     }
 

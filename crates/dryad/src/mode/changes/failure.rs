@@ -13,9 +13,6 @@ pub(in crate::mode) fn from_undo(error: &UndoError) -> Failure {
         UndoError::Nothing { .. } => Failure::failed(error.to_string()).hint("`dryad log` lists the operations."),
         UndoError::AlreadyUndone { by, .. } => Failure::failed(error.to_string())
             .hint(format!("`dryad show {by}` tells what was taken back, `dryad undo {by}` does it again.")),
-        UndoError::Read { .. } => {
-            Failure::failed(error.to_string()).hint("Nothing was changed. Check the permissions.")
-        }
         UndoError::Stopped { .. } => Failure::failed(error.to_string())
             .hint("`dryad log` shows what was taken back; the same command goes on with the rest."),
         UndoError::Workspace(error) => from_workspace(error),
