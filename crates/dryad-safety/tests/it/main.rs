@@ -1,6 +1,6 @@
 //! The pipeline and the orchestrator, driven as an embedder would: with tools of their own; and the change core,
 //! against a reference, verdict by verdict, and from two processes at once.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "test code")]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "test code")]
 
 mod batch;
 mod deferred;
@@ -19,6 +19,7 @@ mod shell_properties;
 mod spill;
 mod support;
 mod two_processes;
+mod verdict_scenarios;
 mod verdicts;
 
 use dryad_protocol::operation::{OperationHead, Outcome};

@@ -1,10 +1,7 @@
-//! Every verdict of an undo, one by one: what dryad did, what the user did since, and what becomes of it.
+//! What is true of an undo beside the verdicts that the scenario folders show: times, thousands of files, what is
+//! kept and what is refused.
 
-use dryad_effects::contents::Contents;
-use dryad_effects::fingerprint::image_at;
-use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::command::CommandSpec;
-use dryad_protocol::image::Image;
 use dryad_protocol::operation::{Operation, OperationEffect};
 use dryad_protocol::path::FilePath;
 use dryad_safety::clock::Clock;
@@ -49,22 +46,11 @@ impl Desk {
         fs::write(self.at(name), text).unwrap();
     }
 
-    fn user_deletes(&self, name: &str) {
-        fs::remove_file(self.at(name)).unwrap();
-    }
-
     fn dryad_writes(&self, name: &str, text: &str) {
         let mut builder = ChangeBuilder::default();
         builder.write(&Snapshot::take(&self.at(name)).unwrap(), text.into());
         let (changes, contents) = builder.finish();
         self.workspace.apply(&crate::new_head("Write"), &changes, &contents).unwrap();
-    }
-
-    fn dryad_deletes(&self, name: &str) {
-        let path = self.at(name);
-        let before = image_at(&path).unwrap();
-        let changes = ChangeSet::new([Change { path: FilePath::new(path), before, after: Image::Absent }]);
-        self.workspace.apply(&crate::new_head("Delete"), &changes, &Contents::default()).unwrap();
     }
 
     fn undo_in(&self, mode: Mode) -> Report {
@@ -120,48 +106,14 @@ fn verdict(verdicts: &BTreeMap<PathBuf, Verdict>, name: &str) -> Verdict {
     verdicts[&PathBuf::from(name)].clone()
 }
 
-/// Where ours was put, relative to the root.
-fn place(desk: &Desk, verdict: Verdict) -> String {
-    let Verdict::Conflict { ours_at: Some(place) } = verdict else { panic!("ours was not put beside: {verdict:?}") };
-    place.as_path().strip_prefix(&desk.root).unwrap().to_str().unwrap().to_owned()
-}
-
 #[test]
-fn restored() {
+fn a_restored_file_has_its_time_back() {
     let desk = Desk::new(&[("file", "before\n")]);
     let modified = fs::metadata(desk.at("file")).unwrap().modified().unwrap();
     desk.dryad_writes("file", "after\n");
     assert_eq!(verdict(&desk.undo(), "file"), Verdict::Restored);
     desk.assert_files(&[("file", "before\n")]);
-    assert_eq!(fs::metadata(desk.at("file")).unwrap().modified().unwrap(), modified, "its time is back, too");
-}
-
-#[test]
-fn a_new_file_goes_with_the_directories_made_for_it() {
-    let desk = Desk::new(&[]);
-    desk.dryad_writes("some/where/file", "new\n");
-    let verdicts = desk.undo();
-    assert!(verdicts.values().all(|verdict| *verdict == Verdict::Restored), "{verdicts:?}");
-    assert_eq!(verdicts.len(), 3);
-    desk.assert_files(&[]);
-}
-
-#[test]
-fn already_so() {
-    let desk = Desk::new(&[("file", "before\n")]);
-    desk.dryad_writes("file", "after\n");
-    desk.user_writes("file", "before\n");
-    assert_eq!(verdict(&desk.undo(), "file"), Verdict::AlreadySo);
-    desk.assert_files(&[("file", "before\n")]);
-}
-
-#[test]
-fn merged() {
-    let desk = Desk::new(&[("file", "one\ntwo\nthree\n")]);
-    desk.dryad_writes("file", "ONE\ntwo\nthree\n");
-    desk.user_writes("file", "ONE\ntwo\nthree\nfour, by the user\n");
-    assert_eq!(verdict(&desk.undo(), "file"), Verdict::Merged);
-    desk.assert_files(&[("file", "one\ntwo\nthree\nfour, by the user\n")]);
+    assert_eq!(fs::metadata(desk.at("file")).unwrap().modified().unwrap(), modified);
 }
 
 #[test]
@@ -246,74 +198,6 @@ fn a_moved_workspace_is_undone_where_it_is_now() {
     assert!(desk.undo().values().all(|verdict| *verdict == Verdict::Restored));
     assert_eq!(verdict(&desk.undo(), "file"), Verdict::Restored);
     desk.assert_files(&[("file", "before\n")]);
-}
-
-#[test]
-fn a_conflict_puts_ours_beside() {
-    let desk = Desk::new(&[("file", "one\n")]);
-    desk.dryad_writes("file", "ONE\n");
-    desk.user_writes("file", "by the user\n");
-    let place = place(&desk, verdict(&desk.undo(), "file"));
-    assert!(place.starts_with("file.before-"), "{place}");
-    desk.assert_files(&[("file", "by the user\n"), (&place, "one\n")]);
-}
-
-#[test]
-fn a_file_that_the_user_deleted_stays_deleted_and_ours_comes_beside() {
-    let desk = Desk::new(&[("file", "one\n")]);
-    desk.dryad_writes("file", "ONE\n");
-    desk.user_deletes("file");
-    let place = place(&desk, verdict(&desk.undo(), "file"));
-    desk.assert_files(&[(&place, "one\n")]);
-}
-
-#[test]
-fn a_file_whose_directory_the_user_deleted_comes_beside_in_a_new_one() {
-    let desk = Desk::new(&[("directory/file", "one\n")]);
-    desk.dryad_writes("directory/file", "ONE\n");
-    fs::remove_dir_all(desk.at("directory")).unwrap();
-    let place = place(&desk, verdict(&desk.undo(), "directory/file"));
-    desk.assert_files(&[("directory/", ""), (&place, "one\n")]);
-}
-
-#[test]
-fn a_file_that_dryad_made_and_the_user_changed_stays() {
-    let desk = Desk::new(&[]);
-    desk.dryad_writes("file", "new\n");
-    desk.user_writes("file", "new, and by the user\n");
-    assert_eq!(verdict(&desk.undo(), "file"), Verdict::Conflict { ours_at: None });
-    desk.assert_files(&[("file", "new, and by the user\n")]);
-}
-
-#[test]
-fn a_path_that_the_user_made_again_stays_and_ours_comes_beside() {
-    let desk = Desk::new(&[("file", "before\n")]);
-    desk.dryad_deletes("file");
-    desk.user_writes("file", "made again\n");
-    let place = place(&desk, verdict(&desk.undo(), "file"));
-    desk.assert_files(&[("file", "made again\n"), (&place, "before\n")]);
-}
-
-#[test]
-fn a_directory_stays_for_the_users_file_in_it() {
-    let desk = Desk::new(&[]);
-    desk.dryad_writes("directory/file", "new\n");
-    desk.user_writes("directory/users", "by the user\n");
-    let verdicts = desk.undo();
-    assert_eq!(verdict(&verdicts, "directory"), Verdict::Conflict { ours_at: None });
-    assert_eq!(verdict(&verdicts, "directory/file"), Verdict::Restored);
-    desk.assert_files(&[("directory/", ""), ("directory/users", "by the user\n")]);
-}
-
-#[test]
-fn a_file_cannot_come_back_where_something_else_stands_for_its_directory() {
-    let desk = Desk::new(&[("directory/file", "one\n")]);
-    desk.dryad_deletes("directory/file");
-    fs::remove_dir(desk.at("directory")).unwrap();
-    desk.user_writes("directory", "a file now\n");
-    let Verdict::Cannot(why) = verdict(&desk.undo(), "directory/file") else { panic!("there is no room for it") };
-    assert_eq!(why, "something else stands where its directory was");
-    desk.assert_files(&[("directory", "a file now\n")]);
 }
 
 #[test]
