@@ -1,178 +1,59 @@
-//! What `ast_grep` is asked for: as the model writes it, and checked.
+//! `ast_grep`: code that has the shape of a pattern.
+//!
+//! ```text
+//! arguments ─► scope (files) ─► patterns per language ─► each file: read, sieve, parse, match ─► report
+//! ```
+//!
+//! The answer is the same however many threads search: matches stand in the order of their files and of
+//! their places, and a page is cut out of that order.
 
-use crate::invalid::{InvalidArguments, given, non_negative, positive};
-use crate::language::Language;
-use dryad_safety::tool::ToolError;
-use schemars::JsonSchema;
-use serde::Deserialize;
+mod arguments;
+mod report;
+mod search;
+
+pub use arguments::{AstGrepArguments, AstGrepQuery, DEFAULT_LIMIT};
+pub(crate) use report::left_out;
+pub use search::{Capture, FileMatches, Found, Match, ShownLine, search};
+
+use crate::AstSettings;
+use dryad_safety::arguments::schema;
+use dryad_safety::plan::Plan;
+use dryad_safety::spec::{Capability, Metadata, ToolSpec};
+use dryad_safety::tool::{PlanContext, Tool, ToolError};
 use serde_json::{Map, Value};
-use std::num::NonZeroUsize;
 
-/// The matches of a call that names no limit.
-pub const DEFAULT_LIMIT: NonZeroUsize = NonZeroUsize::new(50).unwrap();
-
-/// The arguments of `ast_grep`, as the model writes them.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AstGrepArguments {
-    /// Patterns to look for; a match of any of them counts. `$A` stands for one node, `$$$A` for a
-    /// list of nodes, `$_` for a node that is not captured; the same name twice means the same text.
-    pub pat: Vec<String>,
-    /// Language of the patterns. Without it each file's extension decides.
-    #[serde(default)]
-    pub lang: Option<String>,
-    /// File, directory or glob to search, or several separated by commas. Without it: the workspace.
-    #[serde(default)]
-    pub path: Option<String>,
-    /// Glob that files must match in addition to `path`.
-    #[serde(default)]
-    pub glob: Option<String>,
-    /// Node kind to select from a pattern that needs its surroundings to parse; the match is then
-    /// the selected node.
-    #[serde(default)]
-    pub sel: Option<String>,
-    /// The most matches to return (default 50).
-    #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
-    /// Matches to pass over before the first one returned (default 0).
-    #[serde(default)]
-    #[schemars(range(min = 0))]
-    pub offset: Option<i64>,
-    /// Lines to show before and after each match.
-    #[serde(default)]
-    #[schemars(range(min = 0))]
-    pub context: Option<i64>,
+/// Searches code by its shape.
+pub struct AstGrepTool {
+    settings: AstSettings,
+    spec: ToolSpec,
 }
 
-/// A search that makes sense.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct AstGrepQuery {
-    /// The patterns: at least one, none blank, none twice.
-    pub patterns: Vec<String>,
-    /// The language, when it was named.
-    pub language: Option<Language>,
-    /// What to search, as written.
-    pub path: Option<String>,
-    /// The additional filter.
-    pub glob: Option<String>,
-    /// The node kind to select.
-    pub selector: Option<String>,
-    /// The most matches to return.
-    pub limit: NonZeroUsize,
-    /// Matches to pass over.
-    pub offset: usize,
-    /// Lines to show around each match.
-    pub context: usize,
-}
-
-impl AstGrepQuery {
-    /// Reads and checks the arguments of a call.
-    pub fn from_arguments(arguments: Map<String, Value>) -> Result<Self, ToolError> {
-        let arguments: AstGrepArguments = dryad_safety::arguments::parse(arguments)?;
-        Ok(Self::try_from(arguments)?)
+impl AstGrepTool {
+    /// A tool with these settings.
+    pub fn new(settings: AstSettings) -> Self {
+        let spec = ToolSpec {
+            name: "ast_grep".to_owned(),
+            label: "AST Grep".to_owned(),
+            description: include_str!("ast_grep.md").trim_end().to_owned(),
+            prompt_snippet: Some("Search code by its structure, whatever its layout".to_owned()),
+            prompt_guidelines: Vec::new(),
+            parameters: schema::<AstGrepArguments>(),
+            hidden: false,
+            metadata: Metadata::reader("search code structure syntax tree pattern"),
+            capability: Capability::touching(&["file"]),
+        };
+        Self { settings, spec }
     }
 }
 
-impl TryFrom<AstGrepArguments> for AstGrepQuery {
-    type Error = InvalidArguments;
-
-    fn try_from(arguments: AstGrepArguments) -> Result<Self, InvalidArguments> {
-        let mut patterns: Vec<String> = Vec::new();
-        for pattern in arguments.pat.iter().map(|pattern| pattern.trim()) {
-            if !pattern.is_empty() && !patterns.iter().any(|known| known == pattern) {
-                patterns.push(pattern.to_owned());
-            }
-        }
-        if patterns.is_empty() {
-            return Err(InvalidArguments::NoPattern);
-        }
-        Ok(Self {
-            patterns,
-            language: given(arguments.lang).map(|name| name.parse()).transpose()?,
-            path: given(arguments.path),
-            glob: given(arguments.glob),
-            selector: given(arguments.sel),
-            limit: arguments.limit.map_or(Ok(DEFAULT_LIMIT), |limit| positive("limit", limit))?,
-            offset: non_negative("offset", arguments.offset.unwrap_or(0))?,
-            context: non_negative("context", arguments.context.unwrap_or(0))?,
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn query(arguments: Value) -> Result<AstGrepQuery, String> {
-        AstGrepQuery::from_arguments(arguments.as_object().cloned().unwrap()).map_err(|error| error.to_string())
+impl Tool for AstGrepTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
-    #[test]
-    fn what_is_left_out_has_its_default() {
-        assert_eq!(
-            query(json!({"pat": ["foo($A)"]})).unwrap(),
-            AstGrepQuery {
-                patterns: vec!["foo($A)".to_owned()],
-                language: None,
-                path: None,
-                glob: None,
-                selector: None,
-                limit: DEFAULT_LIMIT,
-                offset: 0,
-                context: 0,
-            }
-        );
-    }
-
-    #[test]
-    fn what_is_given_is_taken_over() {
-        let arguments = json!({
-            "pat": ["a", " ", "b", "a "], "lang": "TS", "path": "src,lib", "glob": "*.ts", "sel": "call_expression",
-            "limit": 3, "offset": 4, "context": 2
-        });
-        assert_eq!(
-            query(arguments).unwrap(),
-            AstGrepQuery {
-                patterns: vec!["a".to_owned(), "b".to_owned()],
-                language: Some(Language::TypeScript),
-                path: Some("src,lib".to_owned()),
-                glob: Some("*.ts".to_owned()),
-                selector: Some("call_expression".to_owned()),
-                limit: NonZeroUsize::new(3).unwrap(),
-                offset: 4,
-                context: 2,
-            }
-        );
-    }
-
-    #[test]
-    fn what_makes_no_sense_is_refused() {
-        for (arguments, message) in [
-            (json!({"pat": []}), "pat needs a non-empty pattern"),
-            (json!({"pat": ["", " \n"]}), "pat needs a non-empty pattern"),
-            (json!({"pat": ["a"], "limit": 0}), "limit must be a positive number"),
-            (json!({"pat": ["a"], "limit": -5}), "limit must be a positive number"),
-            (json!({"pat": ["a"], "offset": -1}), "offset must not be negative"),
-            (json!({"pat": ["a"], "context": -1}), "context must not be negative"),
-            (json!({}), "invalid arguments: missing field `pat`"),
-            (json!({"pat": "a"}), "invalid arguments: pat: invalid type: string \"a\", expected a sequence"),
-        ] {
-            assert_eq!(query(arguments.clone()).unwrap_err(), message, "{arguments}");
-        }
-        let unknown = query(json!({"pat": ["a"], "lang": "cobol"})).unwrap_err();
-        assert!(unknown.starts_with("unknown language: cobol"), "{unknown}");
-    }
-
-    #[test]
-    fn the_schema_tells_what_is_needed_and_the_bounds() {
-        let schema: Value = serde_json::from_str(dryad_safety::arguments::schema::<AstGrepArguments>().get()).unwrap();
-        assert_eq!(schema["required"], json!(["pat"]));
-        assert_eq!(schema["properties"]["limit"]["minimum"], 1);
-        assert_eq!(schema["properties"]["offset"]["minimum"], 0);
-        for (name, property) in schema["properties"].as_object().unwrap() {
-            assert!(property["description"].is_string(), "{name} has no description");
-        }
+    fn plan(&self, arguments: Map<String, Value>, context: &PlanContext) -> Result<Plan, ToolError> {
+        let query = AstGrepQuery::from_arguments(arguments)?;
+        let found = search(&query, &self.settings, context)?;
+        Ok(Plan::Answer(report::report(&found)))
     }
 }

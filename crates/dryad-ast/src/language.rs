@@ -1,8 +1,14 @@
 //! The languages that can be searched and rewritten: names, aliases, file extensions.
 //!
-//! Twelve grammars; that of TypeScript comes in two dialects, because `<T>x` means a cast in one and
-//! an element in the other. This list is the only source: a name that is not in it is refused
-//! before any grammar is asked.
+//! One grammar each; that of TypeScript comes in two dialects, because `<T>x` means a cast in one and
+//! an element in the other. This list is the only source: a name that is not in it is refused before
+//! any grammar is asked. Which grammars are built in is chosen in the root manifest; [`absent`] names
+//! the ones that are not, so that a file of theirs gets an answer instead of silence.
+
+pub mod absent;
+mod grammar;
+
+pub(crate) use grammar::Grammar;
 
 use std::fmt;
 use std::path::Path;
@@ -18,11 +24,13 @@ pub enum Language {
     C,
     /// C++.
     Cpp,
+    /// C#.
+    CSharp,
     /// CSS.
     Css,
     /// Go.
     Go,
-    /// HTML.
+    /// HTML, with the scripts and styles in it.
     Html,
     /// Java.
     Java,
@@ -30,19 +38,29 @@ pub enum Language {
     JavaScript,
     /// JSON.
     Json,
+    /// Kotlin.
+    Kotlin,
+    /// Lua.
+    Lua,
+    /// PHP.
+    Php,
     /// Python.
     Python,
+    /// Ruby.
+    Ruby,
     /// Rust.
     Rust,
-    /// TypeScript.
-    TypeScript,
     /// TypeScript with JSX.
     Tsx,
+    /// TypeScript.
+    TypeScript,
+    /// YAML.
+    Yaml,
 }
 
 /// A name that no language has.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
-#[error("unknown language: {name}; the languages are: {}", all_names())]
+#[error("{}; the languages are: {}", unknown(name), all_names())]
 pub struct UnknownLanguage {
     /// The name as given.
     pub name: String,
@@ -50,20 +68,26 @@ pub struct UnknownLanguage {
 
 impl Language {
     /// Every language, by name.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 19] = [
         Self::Bash,
         Self::C,
         Self::Cpp,
+        Self::CSharp,
         Self::Css,
         Self::Go,
         Self::Html,
         Self::Java,
         Self::JavaScript,
         Self::Json,
+        Self::Kotlin,
+        Self::Lua,
+        Self::Php,
         Self::Python,
+        Self::Ruby,
         Self::Rust,
         Self::Tsx,
         Self::TypeScript,
+        Self::Yaml,
     ];
 
     /// The name used in arguments and results.
@@ -72,16 +96,22 @@ impl Language {
             Self::Bash => "bash",
             Self::C => "c",
             Self::Cpp => "cpp",
+            Self::CSharp => "csharp",
             Self::Css => "css",
             Self::Go => "go",
             Self::Html => "html",
             Self::Java => "java",
             Self::JavaScript => "javascript",
             Self::Json => "json",
+            Self::Kotlin => "kotlin",
+            Self::Lua => "lua",
+            Self::Php => "php",
             Self::Python => "python",
+            Self::Ruby => "ruby",
             Self::Rust => "rust",
-            Self::TypeScript => "typescript",
             Self::Tsx => "tsx",
+            Self::TypeScript => "typescript",
+            Self::Yaml => "yaml",
         }
     }
 
@@ -90,12 +120,16 @@ impl Language {
         match self {
             Self::Bash => &["sh", "shell"],
             Self::Cpp => &["c++", "cc", "cxx"],
+            Self::CSharp => &["c#", "cs"],
             Self::Go => &["golang"],
             Self::JavaScript => &["js", "jsx"],
+            Self::Kotlin => &["kt"],
             Self::Python => &["py"],
+            Self::Ruby => &["rb"],
             Self::Rust => &["rs"],
             Self::TypeScript => &["ts"],
-            Self::C | Self::Css | Self::Html | Self::Java | Self::Json | Self::Tsx => &[],
+            Self::Yaml => &["yml"],
+            Self::C | Self::Css | Self::Html | Self::Java | Self::Json | Self::Lua | Self::Php | Self::Tsx => &[],
         }
     }
 
@@ -104,17 +138,23 @@ impl Language {
         match self {
             Self::Bash => &["sh", "bash", "zsh", "ksh", "bats"],
             Self::C => &["c", "h"],
-            Self::Cpp => &["cpp", "cc", "cxx", "c++", "hpp", "hh", "hxx", "h++", "cu"],
-            Self::Css => &["css"],
+            Self::Cpp => &["cpp", "cc", "cxx", "c++", "hpp", "hh", "hxx", "h++", "cu", "ino"],
+            Self::CSharp => &["cs"],
+            Self::Css => &["css", "scss"],
             Self::Go => &["go"],
             Self::Html => &["html", "htm", "xhtml"],
             Self::Java => &["java"],
             Self::JavaScript => &["js", "jsx", "mjs", "cjs"],
             Self::Json => &["json"],
-            Self::Python => &["py", "pyi", "py3", "bzl"],
+            Self::Kotlin => &["kt", "kts", "ktm"],
+            Self::Lua => &["lua"],
+            Self::Php => &["php"],
+            Self::Python => &["py", "pyi", "py3", "bzl", "bazel"],
+            Self::Ruby => &["rb", "rbw", "gemspec"],
             Self::Rust => &["rs"],
-            Self::TypeScript => &["ts", "mts", "cts"],
             Self::Tsx => &["tsx"],
+            Self::TypeScript => &["ts", "mts", "cts"],
+            Self::Yaml => &["yaml", "yml"],
         }
     }
 
@@ -123,6 +163,31 @@ impl Language {
         let extension = path.extension()?.to_str()?;
         let known = |language: &Self| language.extensions().iter().any(|known| known.eq_ignore_ascii_case(extension));
         Self::ALL.into_iter().find(known)
+    }
+
+    /// The languages that files of this one may hold parts of.
+    pub(crate) fn embedded(self) -> &'static [Self] {
+        match self {
+            Self::Html => &[Self::Css, Self::JavaScript, Self::Tsx, Self::TypeScript],
+            Self::Bash
+            | Self::C
+            | Self::Cpp
+            | Self::CSharp
+            | Self::Css
+            | Self::Go
+            | Self::Java
+            | Self::JavaScript
+            | Self::Json
+            | Self::Kotlin
+            | Self::Lua
+            | Self::Php
+            | Self::Python
+            | Self::Ruby
+            | Self::Rust
+            | Self::Tsx
+            | Self::TypeScript
+            | Self::Yaml => &[],
+        }
     }
 }
 
@@ -145,61 +210,17 @@ impl FromStr for Language {
     }
 }
 
-fn all_names() -> String {
+fn unknown(name: &str) -> String {
+    match absent::named(name) {
+        Some(absent) => format!("no grammar of {absent} is built in"),
+        None => format!("unknown language: {name}"),
+    }
+}
+
+/// The names of all languages, for messages.
+pub(crate) fn all_names() -> String {
     Language::ALL.map(Language::name).join(", ")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn every_language_is_found_by_every_name_it_has() {
-        for language in Language::ALL {
-            assert_eq!(language.name().parse(), Ok(language));
-            assert_eq!(language.name().to_uppercase().parse(), Ok(language));
-            for alias in language.aliases() {
-                assert_eq!(alias.parse(), Ok(language), "{alias}");
-            }
-        }
-        assert_eq!(" Rust ".parse(), Ok(Language::Rust));
-    }
-
-    #[test]
-    fn no_name_and_no_extension_belongs_to_two_languages() {
-        let names = Language::ALL.iter().flat_map(|language| [&[language.name()], language.aliases()].concat());
-        let names: Vec<&str> = names.collect();
-        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
-        let extensions: Vec<_> = Language::ALL.iter().flat_map(|language| language.extensions()).collect();
-        assert_eq!(extensions.iter().collect::<BTreeSet<_>>().len(), extensions.len());
-    }
-
-    #[test]
-    fn the_list_is_complete_and_sorted_by_name() {
-        let names = Language::ALL.map(Language::name);
-        assert!(names.is_sorted());
-        assert_eq!(BTreeSet::from(Language::ALL).len(), 13);
-    }
-
-    #[test]
-    fn a_file_is_known_by_its_extension() {
-        let of = |path: &str| Language::of_path(Path::new(path));
-        assert_eq!(of("src/main.rs"), Some(Language::Rust));
-        assert_eq!(of("a.b/Widget.TSX"), Some(Language::Tsx));
-        assert_eq!(of("x.ts"), Some(Language::TypeScript));
-        assert_eq!(of("vector.hpp"), Some(Language::Cpp));
-        for path in ["Makefile", ".rs", "notes.txt", "rs", "a.rs.bak"] {
-            assert_eq!(of(path), None, "{path}");
-        }
-    }
-
-    #[test]
-    fn an_unknown_name_is_answered_with_the_known_ones() {
-        assert_eq!(
-            "cobol".parse::<Language>().unwrap_err().to_string(),
-            "unknown language: cobol; the languages are: bash, c, cpp, css, go, html, java, javascript, json, \
-             python, rust, tsx, typescript"
-        );
-    }
-}
+mod tests;
