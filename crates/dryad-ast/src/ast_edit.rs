@@ -44,7 +44,7 @@ impl AstEditTool {
             label: "AST Edit".to_owned(),
             description: include_str!("ast_edit.md").trim_end().to_owned(),
             prompt_snippet: Some("Rewrite code by its structure in many files at once".to_owned()),
-            prompt_guidelines: vec!["Try a pattern with ast_grep before rewriting with ast_edit".to_owned()],
+            prompt_guidelines: vec!["Use ast_edit for one change in many places of code".to_owned()],
             parameters: schema::<AstEditArguments>(),
             hidden: false,
             metadata,

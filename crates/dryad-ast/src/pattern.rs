@@ -1,21 +1,23 @@
 //! Patterns, compiled for each language in which they may be met.
 //!
 //! One pattern text means something else in each language, so it is compiled once per language of the
-//! files that are searched. A pattern that parses in none of them is refused with a hint; one that parses
-//! in some is looked for in those.
+//! files that are searched. A pattern that is none in any of them is refused with a hint; one that parses in
+//! some is looked for in those.
 
+mod refusal;
 mod strictness;
 
 pub use strictness::Strictness;
 
 use crate::language::{Grammar, Language};
 use crate::scope::SourceFile;
-use ast_grep_core::matcher::{Pattern, PatternNode};
+use ast_grep_core::AstGrep;
+use ast_grep_core::matcher::{Pattern, PatternNode, kind_utils};
 use ast_grep_core::meta_var::MetaVariable;
 use ast_grep_core::tree_sitter::StrDoc;
-use ast_grep_core::{AstGrep, PatternError};
 use dryad_safety::tool::ToolError;
 use memchr::memmem::Finder;
+use refusal::Refusal;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A parsed file, or a part of one in another language.
@@ -37,6 +39,8 @@ pub(crate) struct Patterns {
     by_language: BTreeMap<Language, Vec<Compiled>>,
     /// What is wrong with some of them; worth telling when nothing is found.
     pub(crate) doubts: Vec<String>,
+    /// Why patterns that make sense nowhere are refused, unless they find something.
+    broken: Vec<String>,
 }
 
 /// One pattern in one language.
@@ -68,7 +72,7 @@ impl Patterns {
             Some(language) => BTreeSet::from([language]),
             None => languages(files),
         };
-        let mut patterns = Self { by_language: BTreeMap::new(), doubts: Vec::new() };
+        let mut patterns = Self { by_language: BTreeMap::new(), doubts: Vec::new(), broken: Vec::new() };
         for (index, text) in texts.enumerate() {
             patterns.add(index, text, reading, &languages)?;
         }
@@ -82,30 +86,52 @@ impl Patterns {
         reading: Reading<'_>,
         languages: &BTreeSet<Language>,
     ) -> Result<(), ToolError> {
-        let mut refusals = Vec::new();
+        let named: Vec<&str> = languages.iter().map(|language| language.name()).collect();
+        let place = if named.len() > 1 { format!("any of {}", named.join(", ")) } else { named.concat() };
+        let (mut compiled, mut refusals) = (Vec::new(), Vec::new());
         for &language in languages {
             match Compiled::new(index, text, language, reading) {
-                Ok(compiled) => self.by_language.entry(language).or_default().push(compiled),
-                Err(refusal) => refusals.push((language, refusal)),
+                Ok(pattern) => compiled.push((language, pattern)),
+                Err(refusal) => refusals.push(refusal),
             }
         }
-        if refusals.len() == languages.len()
-            && let Some((language, refusal)) = refusals.into_iter().next()
-        {
-            let named: Vec<&str> = languages.iter().map(|language| language.name()).collect();
-            let place = if named.len() > 1 { format!("any of {}", named.join(", ")) } else { language.to_string() };
+        if let Some(refusal) = refusals.first().filter(|_| compiled.is_empty()) {
             return Err(ToolError::new(refusal.explain(text, &place)));
         }
-        let broken = |language: &&Language| has_error(text, **language);
-        if let Some(language) = languages.iter().find(broken).filter(|_| languages.len() == 1) {
+        // What is nothing but an error still matches code in which the same error would be found. It counts
+        // only where the pattern makes sense in no language at all.
+        if compiled.iter().any(|(_, pattern)| !pattern.pattern.has_error()) {
+            compiled.retain(|(_, pattern)| !pattern.pattern.has_error());
+        } else if !compiled.is_empty() {
+            self.broken.push(Refusal::Broken.explain(text, &place));
+        }
+        if let [(language, pattern)] = compiled.as_slice()
+            && has_error(&pattern.pattern.node)
+        {
             self.doubts.push(format!("pattern `{text}` does not parse cleanly as {language}"));
         }
+        for (language, pattern) in compiled {
+            self.by_language.entry(language).or_default().push(pattern);
+        }
         Ok(())
+    }
+
+    /// Fails if nothing was found and a pattern is the likely reason.
+    pub(crate) fn refuse_broken(&self) -> Result<(), ToolError> {
+        match self.broken.first() {
+            Some(refusal) => Err(ToolError::new(refusal.clone())),
+            None => Ok(()),
+        }
     }
 
     /// The patterns of a language.
     pub(crate) fn of(&self, language: Language) -> &[Compiled] {
         self.by_language.get(&language).map_or(&[], Vec::as_slice)
+    }
+
+    /// Forgets patterns in single languages.
+    pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&Compiled) -> bool) {
+        self.by_language.values_mut().for_each(|patterns| patterns.retain(&mut is_kept));
     }
 
     /// Whether a text in this language, or in one that it may hold, can match at all.
@@ -123,9 +149,6 @@ impl Compiled {
             None => Pattern::try_new(text, grammar),
         }?
         .with_strictness(reading.strictness.into());
-        if pattern.has_error() {
-            return Err(Refusal::Broken);
-        }
         let needle = match reading.strictness {
             // The text of nodes does not count there.
             Strictness::Signature => None,
@@ -167,55 +190,14 @@ fn languages(files: &[SourceFile]) -> BTreeSet<Language> {
     own.iter().flat_map(|language| std::iter::once(language).chain(language.embedded())).copied().collect()
 }
 
-/// Whether the pattern's own text has an error somewhere, which may still leave a pattern that works.
-fn has_error(text: &str, language: Language) -> bool {
-    use ast_grep_core::Language as _;
-    let grammar = Grammar::from(language);
-    let prepared = grammar.pre_process_pattern(text);
-    Document::try_new(&prepared, grammar).is_ok_and(|document| document.root().get_inner_node().has_error())
-}
-
-/// Why a pattern cannot be used.
-enum Refusal {
-    /// The grammar finds nothing but an error in it.
-    Broken,
-    Library(PatternError),
-}
-
-impl From<PatternError> for Refusal {
-    fn from(error: PatternError) -> Self {
-        Self::Library(error)
-    }
-}
-
-impl Refusal {
-    fn explain(&self, pattern: &str, place: &str) -> String {
-        let broken = "Write it as code of that language that stands on its own, with $A for one node and $$$A for \
-                      a list; a part of something larger needs its surroundings, and sel for the node that is meant.";
-        let (problem, hint) = match self {
-            Self::Broken | Self::Library(PatternError::Parse(_) | PatternError::NoContent(_)) => {
-                (format!("pattern does not parse as {place}: {pattern}"), broken.to_owned())
-            }
-            Self::Library(PatternError::MultipleNode(_)) => (
-                format!("pattern is more than one node of {place}: {pattern}"),
-                "Put what belongs together into its surroundings (a block, a call, a function) and name the kind of \
-                 the node that is meant with sel, or give each part as a pattern of its own."
-                    .to_owned(),
-            ),
-            Self::Library(PatternError::RootMultiMetaVar(_)) => (
-                format!("pattern is a list of nodes: {pattern}"),
-                "Use $A for one node, or put $$$A into something, such as f($$$A).".to_owned(),
-            ),
-            Self::Library(PatternError::InvalidKind(_)) => (
-                format!("sel is no node kind of {place}"),
-                "Kinds are those of the tree-sitter grammar, such as call_expression.".to_owned(),
-            ),
-            Self::Library(PatternError::NoSelectorInContext { selector, .. }) => (
-                format!("sel {selector} is not in the pattern: {pattern}"),
-                "Name the kind of a node that the pattern has.".to_owned(),
-            ),
-        };
-        format!("{problem}\n{hint}")
+/// Whether there is something in a pattern that the grammar does not understand; the rest may still work.
+fn has_error(node: &PatternNode) -> bool {
+    match node {
+        PatternNode::MetaVar { .. } => false,
+        PatternNode::Terminal { kind_id, .. } => kind_utils::is_error_kind(*kind_id),
+        PatternNode::Internal { kind_id, children } => {
+            kind_utils::is_error_kind(*kind_id) || children.iter().any(has_error)
+        }
     }
 }
 

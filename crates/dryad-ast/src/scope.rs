@@ -55,7 +55,7 @@ pub(crate) struct SourceFile {
 
 enum Root {
     File(PathBuf),
-    Directory { path: PathBuf, glob: Option<Globs> },
+    Directory { path: PathBuf, glob: Option<Box<Globs>> },
 }
 
 impl Scope {
@@ -71,7 +71,7 @@ impl Scope {
         for root in roots(given, &context.workdir)? {
             match root {
                 Root::File(path) => listing.named_file(path)?,
-                Root::Directory { path, glob } => listing.directory(&path, glob.as_ref()),
+                Root::Directory { path, glob } => listing.directory(&path, glob.as_deref()),
             }
             context.check_cancelled()?;
         }
@@ -127,7 +127,7 @@ fn root(given: &str, workdir: &Path) -> Result<Root, ToolError> {
     match existing_root(if base.is_empty() { "." } else { base }, workdir)? {
         Some(Root::Directory { path, .. }) => {
             let glob = Globs::anchored(&path, glob)?;
-            Ok(Root::Directory { path, glob: Some(glob) })
+            Ok(Root::Directory { path, glob: Some(Box::new(glob)) })
         }
         Some(Root::File(_)) | None => Err(not_found()),
     }

@@ -5,8 +5,10 @@
 //! together is worked out in [`crate::options`].
 
 mod changes;
+mod syntax;
 
 pub(crate) use changes::{LogArguments, PlaceArguments, RedoArguments, ShowArguments, UndoArguments, WayArguments};
+pub(crate) use syntax::{GrepAstArguments, RewriteArguments, SyntaxArguments};
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -179,6 +181,10 @@ pub(crate) enum Command {
     Undo(UndoArguments),
     /// Do undone operations again
     Redo(RedoArguments),
+    /// Search code by its structure
+    GrepAst(GrepAstArguments),
+    /// Rewrite code by its structure: show the difference, and write it if you say so
+    Rewrite(RewriteArguments),
     /// Check every record of this workspace and every kept content, and name the first damage
     Verify(PlaceArguments),
     /// Remove kept contents that nothing recent needs, if they take too much room

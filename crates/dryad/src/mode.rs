@@ -6,9 +6,11 @@ mod completions;
 mod demo;
 mod doctor;
 mod gc;
+mod grep_ast;
 mod list_models;
 mod log;
 mod redo;
+mod rewrite;
 mod settings_schema;
 mod show;
 mod undo;
@@ -34,6 +36,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Arguments::Command(Command::Show(arguments)) => show::run(&arguments),
         Arguments::Command(Command::Undo(arguments)) => undo::run(arguments),
         Arguments::Command(Command::Redo(arguments)) => redo::run(&arguments),
+        Arguments::Command(Command::GrepAst(arguments)) => grep_ast::run(arguments),
+        Arguments::Command(Command::Rewrite(arguments)) => rewrite::run(arguments),
         Arguments::Command(Command::Verify(arguments)) => verify::run(&arguments),
         Arguments::Command(Command::Gc(arguments)) => gc::run(&arguments),
         Arguments::Command(Command::Doctor { json, cwd }) => doctor::run(json, cwd.as_deref()).await,

@@ -35,6 +35,8 @@ pub(crate) struct Settings {
     pub(crate) images: ImageSettings,
     /// Of the edit tool.
     pub(crate) edit: EditSettings,
+    /// Of the syntax-tree tools.
+    pub(crate) ast: AstSettings,
     /// Of connections.
     pub(crate) http: HttpTimeouts,
     /// The tools the model is offered.
@@ -102,6 +104,14 @@ pub(crate) struct EditSettings {
     pub(crate) fuzzy_threshold: Option<f64>,
     /// Whether files marked as generated are refused.
     pub(crate) block_auto_generated: bool,
+}
+
+/// Of the syntax-tree tools.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct AstSettings {
+    /// How many files one call looks at.
+    pub(crate) max_files: Option<usize>,
 }
 
 /// Of connections.

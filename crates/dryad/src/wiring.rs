@@ -17,7 +17,7 @@ pub(crate) use choice::{Chosen, choose, local_models, local_servers};
 pub(crate) use noted::LastError;
 pub(crate) use place::Place;
 pub(crate) use secrets::mask;
-pub(crate) use tools::tool_settings;
+pub(crate) use tools::all_tools;
 
 use crate::home::Home;
 use crate::options::{PermissionOptions, RunOptions, SystemOptions, ToolSelection};

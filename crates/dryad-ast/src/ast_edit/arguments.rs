@@ -39,7 +39,7 @@ pub struct AstEditArguments {
 #[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct AstEditOperation {
-    /// Pattern to look for, in the language of `ast_grep`.
+    /// Pattern to look for: code with `$A` for one node and `$$$A` for a list of nodes.
     pub pat: String,
     /// What takes a match's place; captured names are filled in. Empty removes the match.
     pub out: String,

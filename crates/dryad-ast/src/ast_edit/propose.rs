@@ -81,7 +81,7 @@ pub fn propose(query: &AstEditQuery, settings: &AstSettings, context: &PlanConte
     }
     draft.issues.add_scope(&scope);
     if draft.files.is_empty() {
-        rewriter.doubts().into_iter().for_each(|doubt| draft.issues.add(doubt));
+        rewriter.doubts()?.into_iter().for_each(|doubt| draft.issues.add(doubt));
     }
     let limit = query.limit.map(usize::from).filter(|_| draft.is_cut);
     Ok(draft.finish(&scope, limit))

@@ -54,12 +54,12 @@ impl<'a> Rewriter<'a> {
             strictness: query.strictness,
         };
         let texts = query.operations.iter().map(|operation| operation.pat.as_str());
-        let patterns = Patterns::compile(texts, reading, &scope.files)?;
+        let mut patterns = Patterns::compile(texts, reading, &scope.files)?;
+        keep_captured(&mut patterns, query)?;
         let mut templates: BTreeMap<Language, Vec<[Template; 2]>> = BTreeMap::new();
         for language in Language::ALL {
             for compiled in patterns.of(language) {
                 let Some(operation) = query.operations.get(compiled.index) else { continue };
-                template::check(operation, compiled.index, &compiled.captures())?;
                 let template = |ends| Template::new(&operation.out, language, ends);
                 templates.entry(language).or_default().push([template(LineEnd::Lf), template(LineEnd::CrLf)]);
             }
@@ -67,9 +67,14 @@ impl<'a> Rewriter<'a> {
         Ok(Self { patterns, templates, context })
     }
 
-    /// What is doubtful about the patterns.
-    pub(super) fn doubts(self) -> Vec<String> {
-        self.patterns.doubts
+    /// What is doubtful about the patterns when nothing was found.
+    ///
+    /// # Errors
+    ///
+    /// When one of them makes no sense.
+    pub(super) fn doubts(self) -> Result<Vec<String>, ToolError> {
+        self.patterns.refuse_broken()?;
+        Ok(self.patterns.doubts)
     }
 
     /// Rewrites one file; nothing when there is nothing to say of it.
@@ -120,6 +125,24 @@ impl<'a> Rewriter<'a> {
         edits.sort();
         edits.dedup();
         edits
+    }
+}
+
+/// Forgets patterns where they capture less than their replacement needs: what is a call in one language is
+/// a mere word in another. One that captures it nowhere is refused.
+fn keep_captured(patterns: &mut Patterns, query: &AstEditQuery) -> Result<(), ToolError> {
+    let mut refusals: BTreeMap<usize, Option<ToolError>> = BTreeMap::new();
+    patterns.retain(|compiled| {
+        let Some(operation) = query.operations.get(compiled.index) else { return false };
+        let refusal = template::check(operation, compiled.index, &compiled.captures()).err();
+        let is_kept = refusal.is_none();
+        let known = refusals.entry(compiled.index).or_insert(refusal);
+        *known = known.take().filter(|_| !is_kept);
+        is_kept
+    });
+    match refusals.into_values().flatten().next() {
+        Some(refusal) => Err(refusal),
+        None => Ok(()),
     }
 }
 

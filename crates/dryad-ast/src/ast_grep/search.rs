@@ -123,11 +123,15 @@ pub fn search(query: &AstGrepQuery, settings: &AstSettings, context: &PlanContex
     let run = Run { patterns: &patterns, wanted, around: query.context, context };
     let searched: Result<Vec<Searched>, ToolError> =
         parallel::map(&scope.files, context, |file| run.file(file).transpose())?.into_iter().collect();
-    Ok(page(query, &scope, patterns.doubts, searched?))
+    let found = page(query, &scope, &patterns.doubts, searched?);
+    if found.match_count == 0 {
+        patterns.refuse_broken()?;
+    }
+    Ok(found)
 }
 
 /// Cuts the page out of everything that was found.
-fn page(query: &AstGrepQuery, scope: &Scope, doubts: Vec<String>, searched: Vec<Searched>) -> Found {
+fn page(query: &AstGrepQuery, scope: &Scope, doubts: &[String], searched: Vec<Searched>) -> Found {
     let mut issues = Issues::default();
     let (mut files, mut match_count, mut file_count) = (Vec::new(), 0, 0);
     let end = query.offset.saturating_add(query.limit.get());
@@ -144,7 +148,7 @@ fn page(query: &AstGrepQuery, scope: &Scope, doubts: Vec<String>, searched: Vec<
     }
     issues.add_scope(scope);
     if match_count == 0 {
-        doubts.into_iter().for_each(|doubt| issues.add(doubt));
+        doubts.iter().for_each(|doubt| issues.add(doubt.clone()));
     }
     Found {
         files,

@@ -46,16 +46,24 @@ fn what_is_no_pattern_is_refused_with_a_reason() {
     check("$$$A", Language::Rust, None, "pattern is a list of nodes: $$$A");
     check("f($A)", Language::Rust, Some("no_such_kind"), "sel is no node kind of rust");
     check("f($A)", Language::Rust, Some("if_expression"), "sel if_expression is not in the pattern: f($A)");
-    check("((((", Language::Python, None, "pattern does not parse as python: ((((");
     let everywhere = compile(&["$$$A"], None, &[Language::Rust, Language::Go]).err().unwrap();
     assert!(everywhere.starts_with("pattern is a list of nodes: $$$A\nUse $A for one node"), "{everywhere}");
 }
 
 #[test]
+fn a_pattern_that_is_nothing_but_an_error_counts_where_there_is_no_better_one() {
+    let broken = compile(&["$A == nil"], Some(Language::Lua), &[]).unwrap();
+    assert_eq!(broken.of(Language::Lua).len(), 1);
+    let refusal = broken.refuse_broken().unwrap_err().to_string();
+    assert!(refusal.starts_with("pattern does not parse as lua: $A == nil\nWrite it as code"), "{refusal}");
+    let mixed = compile(&["$A == nil"], None, &[Language::Lua, Language::Go]).unwrap();
+    assert_eq!((mixed.of(Language::Lua).len(), mixed.of(Language::Go).len()), (0, 1));
+    assert!(mixed.refuse_broken().is_ok());
+}
+
+#[test]
 fn an_error_inside_a_pattern_is_a_doubt() {
-    let patterns = compile(&["foo($A, let)"], Some(Language::Rust), &[]);
-    if let Ok(patterns) = patterns {
-        assert_eq!(patterns.doubts, ["pattern `foo($A, let)` does not parse cleanly as rust"]);
-    }
+    let patterns = compile(&["foo($A, let x)"], Some(Language::Rust), &[]).unwrap();
+    assert_eq!(patterns.doubts, ["pattern `foo($A, let x)` does not parse cleanly as rust"]);
     assert!(compile(&["foo($A)"], Some(Language::Rust), &[]).unwrap().doubts.is_empty());
 }

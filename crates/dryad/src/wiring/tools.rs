@@ -4,6 +4,7 @@ use super::Bench;
 use crate::options::ToolSelection;
 use crate::report::Failure;
 use crate::settings::Settings;
+use dryad_ast::AstSettings;
 use dryad_protocol::model::Model;
 use dryad_safety::artifact::Artifacts;
 use dryad_safety::deferred::Deferred;
@@ -13,10 +14,17 @@ use dryad_safety::tool::{Tool, is_dry_runnable};
 use dryad_tools::resolve::ResolveTool;
 use dryad_tools::tool_search::ToolSearchTool;
 use dryad_tools::{ToolSettings, builtin};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// The tools' settings, for a model that sees pictures or does not.
-pub(crate) fn tool_settings(settings: &Settings, artifacts: Option<Artifacts>, sees: bool) -> ToolSettings {
+/// Every tool, for a model that sees pictures or does not.
+pub(crate) fn all_tools(settings: &Settings, artifacts: Option<Artifacts>, sees: bool) -> Vec<Arc<dyn Tool>> {
+    let mut all = builtin(&tool_settings(settings, artifacts, sees));
+    all.extend(dryad_ast::builtin(&ast_settings(settings)));
+    all
+}
+
+fn tool_settings(settings: &Settings, artifacts: Option<Artifacts>, sees: bool) -> ToolSettings {
     let mut tools = ToolSettings::default();
     tools.read.auto_resize = settings.images.auto_resize;
     tools.read.artifacts = artifacts;
@@ -33,10 +41,16 @@ pub(crate) fn tool_settings(settings: &Settings, artifacts: Option<Artifacts>, s
     tools
 }
 
+fn ast_settings(settings: &Settings) -> AstSettings {
+    match settings.ast.max_files.and_then(NonZeroUsize::new) {
+        Some(max_files) => AstSettings { max_files: Some(max_files) },
+        None => AstSettings::default(),
+    }
+}
+
 /// The tools of a run.
 pub(super) fn registry(bench: &Bench<'_>, model: &Model) -> Result<Registry, Failure> {
-    let settings = tool_settings(bench.settings, Some(bench.place.artifacts()), model.has_vision());
-    let all = builtin(&settings);
+    let all = all_tools(bench.settings, Some(bench.place.artifacts()), model.has_vision());
     let wanted = match (bench.tools, &bench.settings.tools) {
         (ToolSelection::Only(names), _) => Some((names, "--tools")),
         (ToolSelection::Usual, Some(names)) => Some((names, "settings: tools")),

@@ -94,7 +94,7 @@ fn doctor_as_json_has_every_part() {
         "changes",
     ];
     assert_eq!(parts, expected);
-    assert_eq!(report["tools"], json!(["read", "bash", "edit", "write", "grep", "find", "ls"]));
+    assert_eq!(report["tools"], json!(["read", "bash", "edit", "write", "grep", "find", "ls", "ast_grep", "ast_edit"]));
     assert_eq!(report["sandbox"]["inUse"], "direct");
     assert_eq!(report["files"].as_array().unwrap().iter().filter(|file| file["state"] == "missing").count(), 4);
 }

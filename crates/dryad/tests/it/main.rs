@@ -20,6 +20,7 @@ mod safety;
 mod scene;
 mod settings;
 mod signals;
+mod syntax;
 mod tasks;
 mod terminal;
 mod undo;

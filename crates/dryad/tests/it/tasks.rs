@@ -31,7 +31,7 @@ fn does_the_task(api: Api) {
     let body = |index: usize| requests[index].json().unwrap().to_string();
     assert!(body(0).contains("Make the greeting English."), "{}", body(0));
     assert!(body(0).contains("You are dryad"), "{}", body(0));
-    for name in ["read", "bash", "edit", "write", "grep", "find", "ls"] {
+    for name in ["read", "bash", "edit", "write", "grep", "find", "ls", "ast_grep", "ast_edit"] {
         assert!(body(0).contains(&format!("\"name\":\"{name}\"")), "{name} is offered: {}", body(0));
     }
     assert!(body(1).contains("Hallo, world"), "the read result goes back: {}", body(1));

@@ -6,9 +6,10 @@ use serde_json::json;
 use std::fs::File;
 use std::io::Read as _;
 use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
 
 /// A terminal and its other end.
-fn terminal() -> (File, File) {
+pub(crate) fn terminal() -> (File, File) {
     let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&screen).unwrap();
     unlockpt(&screen).unwrap();
@@ -19,19 +20,24 @@ fn terminal() -> (File, File) {
     (File::from(screen), other)
 }
 
-/// Runs with standard output on a terminal, and standard error there or in a pipe.
-fn run(mut command: Command, error_too: bool) -> (Option<i32>, String, String) {
-    let (mut screen, other) = terminal();
-    let error = if error_too { Stdio::from(other.try_clone().unwrap()) } else { Stdio::piped() };
-    command.stdout(other).stderr(error);
-    let child = command.spawn().unwrap();
-    drop(command);
-    let reading = std::thread::spawn(move || {
+/// Reads everything that is shown, until the other end is closed.
+pub(crate) fn transcript(mut screen: File) -> JoinHandle<String> {
+    std::thread::spawn(move || {
         let mut shown = Vec::new();
         // A terminal whose other end is closed says so by an error.
         screen.read_to_end(&mut shown).ok();
         String::from_utf8(shown).unwrap().replace("\r\n", "\n")
-    });
+    })
+}
+
+/// Runs with standard output on a terminal, and standard error there or in a pipe.
+fn run(mut command: Command, error_too: bool) -> (Option<i32>, String, String) {
+    let (screen, other) = terminal();
+    let error = if error_too { Stdio::from(other.try_clone().unwrap()) } else { Stdio::piped() };
+    command.stdout(other).stderr(error);
+    let child = command.spawn().unwrap();
+    drop(command);
+    let reading = transcript(screen);
     let outcome = finish(child);
     (outcome.code, reading.join().unwrap(), outcome.stderr)
 }

@@ -7,14 +7,13 @@ use crate::options::ModelOptions;
 use crate::report::Failure;
 use crate::settings::Settings;
 use crate::settings::layers::{self, Layers, SettingsError};
-use crate::wiring::{Access, choose, local_servers, tool_settings};
+use crate::wiring::{Access, all_tools, choose, local_servers};
 use dryad_effects::probe::probe;
 use dryad_provider::discovery::Probe;
 use dryad_provider::keys::{AuthFile, KeyOrigin};
 use dryad_provider::models_file::ModelsFile;
 use dryad_safety::plan::{Effect, Plan};
 use dryad_safety::tool::{PlanContext, Tool};
-use dryad_tools::builtin;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,7 +37,7 @@ pub(super) async fn examine(workdir: &Path) -> Result<Findings, Failure> {
     notes.extend(unknown.map(|key| format!("{}: {key}: unknown key, ignored", home.models_file().display())));
     notes.extend(auth.notes().iter().cloned());
     let access = Access::new(models, auth, home.root().to_owned());
-    let tools = builtin(&tool_settings(&settings, None, true));
+    let tools = all_tools(&settings, None, true);
     Ok(Findings {
         version: env!("CARGO_PKG_VERSION"),
         workdir: workdir.to_owned(),

@@ -1,0 +1,79 @@
+//! What a search promises whatever the tree: the same answer every time, pages without gaps, bounds.
+
+use crate::support::Directory;
+use dryad_ast::AstSettings;
+use dryad_ast::ast_grep::{AstGrepArguments, AstGrepQuery, Found, search};
+use dryad_safety::tool::{PlanContext, ToolError};
+use serde_json::json;
+use std::num::NonZeroUsize;
+
+fn places(found: &Found) -> Vec<String> {
+    let file = |file: &dryad_ast::ast_grep::FileMatches| {
+        let place = |line: usize| format!("{}:{line}", file.shown);
+        file.matches.iter().map(|it| place(it.start.0)).collect::<Vec<_>>()
+    };
+    found.files.iter().flat_map(file).collect()
+}
+
+/// Forty files with up to four matches each.
+fn forest() -> Directory {
+    let directory = Directory::new();
+    for number in 0..40 {
+        directory.put(&format!("d{}/f{number}.js", number % 7), "f(1);\n".repeat(number % 5));
+    }
+    directory
+}
+
+#[test]
+fn pages_neither_overlap_nor_leave_gaps() {
+    let forest = forest();
+    let all = places(&forest.search(json!({"pat": ["f($A)"], "limit": 1000})).unwrap());
+    assert_eq!(all.len(), 80);
+    let mut paged = Vec::new();
+    for offset in (0..90).step_by(9) {
+        let found = forest.search(json!({"pat": ["f($A)"], "limit": 9, "offset": offset})).unwrap();
+        assert_eq!(found.match_count, 80);
+        assert_eq!(found.limit_reached.is_some(), offset + 9 < 80, "{offset}");
+        paged.extend(places(&found));
+    }
+    assert_eq!(paged, all);
+}
+
+#[test]
+fn two_patterns_that_find_the_same_code_have_found_it_once() {
+    let directory = Directory::new();
+    directory.put("a.js", "f(1);\ng(2);\n");
+    let found = directory.search(json!({"pat": ["f($A)", "$F(1)", "g($A)"]})).unwrap();
+    assert_eq!(places(&found), ["a.js:1", "a.js:2"]);
+    assert_eq!(found.files[0].matches.iter().map(|it| it.pattern).collect::<Vec<_>>(), [0, 2]);
+}
+
+#[test]
+fn no_more_files_are_looked_at_than_the_setting_says() {
+    let forest = forest();
+    let arguments = AstGrepArguments { pat: vec!["f($A)".to_owned()], ..AstGrepArguments::default() };
+    let query = AstGrepQuery::try_from(arguments).unwrap();
+    let settings = AstSettings { max_files: NonZeroUsize::new(10) };
+    let found = search(&query, &settings, &PlanContext::new(forest.path())).unwrap();
+    assert_eq!((found.files_searched, found.left_out), (10, 30));
+    assert_eq!(found.details()["limitReached"], json!(true));
+}
+
+#[test]
+fn a_call_that_is_no_longer_wanted_ends() {
+    let forest = forest();
+    let context = PlanContext::new(forest.path());
+    context.cancel.cancel();
+    let arguments = AstGrepArguments { pat: vec!["f($A)".to_owned()], ..AstGrepArguments::default() };
+    let query = AstGrepQuery::try_from(arguments).unwrap();
+    assert_eq!(search(&query, &AstSettings::default(), &context).unwrap_err(), ToolError::aborted());
+}
+
+#[test]
+fn a_very_long_line_is_shown_by_its_match() {
+    let directory = Directory::new();
+    directory.put("min.js", format!("{}needle(42);{}", "a();".repeat(5000), "b();".repeat(5000)));
+    let found = directory.search(json!({"pat": ["needle($A)"]})).unwrap();
+    assert_eq!(found.files[0].matches[0].lines[0].text, "needle(42)");
+    assert_eq!(found.files[0].matches[0].start, (1, 20001));
+}
