@@ -1,9 +1,11 @@
 //! Speed, as ratios within one run: times of two runs or of two machines say nothing together.
 //!
-//! Three parts. The side-by-side suite drives the binary against a scripted model beside the *floor*,
+//! Four parts. The side-by-side suite drives the binary against a scripted model beside the *floor*,
 //! the least program that can do the job. The search part runs our `grep` and `find` beside `rg` and
-//! `fd` over a generated tree. The changes part applies and undoes changes beside the same done by hand.
+//! `fd` over a generated tree. The changes part applies and undoes changes beside the same done by hand. The ast
+//! part searches and rewrites code by its structure beside the ast-grep program.
 
+mod ast;
 mod changes;
 mod search;
 mod suite;
@@ -42,6 +44,8 @@ enum Part {
     Search,
     /// Changes applied and undone, beside the same done by hand
     Changes,
+    /// ast_grep and ast_edit beside the ast-grep program
+    Ast,
 }
 
 /// Measures; true when every figure keeps its limit, or only a report was wanted.
@@ -56,6 +60,9 @@ pub(crate) fn run(repository: &Repository, arguments: &BenchArguments) -> Result
     }
     if is_wanted(Part::Changes) {
         rows.extend(changes::measure(repository)?);
+    }
+    if is_wanted(Part::Ast) {
+        rows.extend(ast::measure(repository)?);
     }
     print!("{}", table::render(&rows));
     Ok(arguments.report_only || rows.iter().all(Row::is_kept))

@@ -35,7 +35,7 @@ struct Told {
 /// The published program.
 fn peer() -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let program = target.join("peers/node_modules/.bin/ast-grep");
+    let program = target.join("peers/ast-grep/node_modules/.bin/ast-grep");
     assert!(program.exists(), "{} is missing; `cargo xtask peers` installs it", program.display());
     program
 }

@@ -21,6 +21,7 @@ fn head() -> OperationHead {
         permission: "test".to_owned(),
         outcome: Outcome::Applied,
         undoes: Vec::new(),
+        audit: None,
     }
 }
 

@@ -27,7 +27,10 @@ pub(super) fn run(arguments: GrepAstArguments) -> Result<Exit, Failure> {
     if json {
         output::print_json(&as_json(&found))?;
     } else {
-        output::print(&render(&found, Style::of(&io::stdout())))?;
+        let style = Style::of(&io::stdout());
+        for file in &found.files {
+            output::print(&render(file, style))?;
+        }
         for issue in found.issues() {
             output::note(&harmless(issue));
         }
@@ -62,22 +65,20 @@ fn query(arguments: GrepAstArguments) -> Result<AstGrepQuery, Failure> {
     Ok(AstGrepQuery { limit, context, strictness: scope.strictness.into(), ..checked })
 }
 
-/// The matches as `grep` shows lines.
-fn render(found: &Found, style: Style) -> String {
+/// The matches of a file as `grep` shows lines.
+fn render(file: &FileMatches, style: Style) -> String {
+    let name = harmless(&file.shown).into_owned();
+    let name = style.cyan(&name);
     let mut text = String::new();
-    for file in &found.files {
-        let name = harmless(&file.shown).into_owned();
-        let name = style.cyan(&name);
-        for (index, found) in file.matches.iter().enumerate() {
-            if found.lines.len() > 1 && index > 0 {
-                text.push_str("--\n");
-            }
-            for line in &found.lines {
-                let mark = if line.is_first { ':' } else { '-' };
-                let number = line.number.to_string();
-                let number = if line.is_first { style.green(&number) } else { style.dim(&number) };
-                writeln!(text, "{name}{mark}{number}{mark}{}", harmless(&line.text)).ok();
-            }
+    for (index, found) in file.matches.iter().enumerate() {
+        if found.lines.len() > 1 && index > 0 {
+            text.push_str("--\n");
+        }
+        for line in &found.lines {
+            let mark = if line.is_first { ':' } else { '-' };
+            let number = line.number.to_string();
+            let number = if line.is_first { style.green(&number) } else { style.dim(&number) };
+            writeln!(text, "{name}{mark}{number}{mark}{}", harmless(&line.text)).ok();
         }
     }
     text

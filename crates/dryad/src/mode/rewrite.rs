@@ -137,6 +137,7 @@ fn carry_out(view: &View<'_>, workdir: &Path) -> Result<String, Failure> {
         permission: "user".to_owned(),
         outcome: Outcome::Applied,
         undoes: Vec::new(),
+        audit: None,
     };
     let applied = workspace.apply(&head, &view.effect.changes, &view.effect.contents);
     print_notices(&workspace);
@@ -157,21 +158,23 @@ impl<'a> View<'a> {
         Self { proposal, effect, changes }
     }
 
-    /// Prints the differences and what is wrong with single files. What is asked about afterwards must
-    /// stay on the screen, so a pager is used only where nothing is asked.
+    /// Prints the differences and what is wrong with single files. To a person all at once, through the
+    /// pager if they are long and nothing is asked afterwards; else file by file.
     fn print(&self, apply: bool) -> Result<(), Failure> {
         let style = Style::of(&io::stdout());
+        let is_paged = apply && io::stdout().is_terminal();
         let mut text = String::new();
         for (file, change) in self.changed() {
             let name = harmless(&file.shown).into_owned();
             writeln!(text, "{}", style.bold(&format!("--- a/{name}\n+++ b/{name}"))).ok();
             let (before, after) = self.sides(change);
             text.push_str(&unified(&before, &after, style));
+            if !is_paged {
+                output::print(&std::mem::take(&mut text))?;
+            }
         }
-        if apply {
-            output::print_paged(&text)?
-        } else {
-            output::print(&text)?
+        if is_paged {
+            output::print_paged(&text)?;
         }
         for issue in self.proposal.issues() {
             output::note(&harmless(issue));

@@ -122,7 +122,7 @@ pub(crate) const FILES: &[(&str, &[Case])] = &[
         change("json", "\"^1.0.0\"", "\"^2.0.0\""),
         find("json", "{\"deep\": $A}"),
         find("json", "$A: $B"),
-        find("json", "[1, 2, null, $A]"),
+        find("json", "[1, 2, null, {\"deep\": true}]"),
         find("json", "true"),
     ]),
     ("app.rb", &[
