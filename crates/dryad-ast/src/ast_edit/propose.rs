@@ -9,7 +9,7 @@ use crate::parallel;
 use crate::scope::{Request, Scope};
 use crate::source::Lines;
 use dryad_protocol::call::ToolResult;
-use dryad_safety::plan::{FilesEffect, Plan};
+use dryad_safety::plan::{self, FilesEffect, Plan};
 use dryad_safety::snapshot::{ChangeBuilder, Snapshot};
 use dryad_safety::tool::{PlanContext, ToolError};
 use serde_json::Value;
@@ -119,11 +119,12 @@ impl Proposal {
         self.issues.texts()
     }
 
-    /// The plan: the change, or the answer that there is none.
+    /// The plan: the change, to be looked at first, or the answer that there is none.
     pub fn into_plan(mut self) -> Plan {
+        let preview = ToolResult::text(self.text()).with_details(self.details(false));
         match self.effect.take() {
-            Some(effect) => effect.into(),
-            None => Plan::Answer(ToolResult::text(self.text()).with_details(self.details(false))),
+            Some(files) => Plan::Propose(plan::Proposal { files, preview, label: self.label() }),
+            None => Plan::Answer(preview),
         }
     }
 }

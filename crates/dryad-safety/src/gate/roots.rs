@@ -25,7 +25,12 @@ impl GrantedRoots {
         Ok(self.roots.iter().any(|root| real.starts_with(root)))
     }
 
-    fn judge_changes(&self, changes: &ChangeSet) -> Result<Verdict, String> {
+    /// Whether all of these changes stay inside.
+    ///
+    /// # Errors
+    ///
+    /// When a path cannot be resolved.
+    pub fn judge_changes(&self, changes: &ChangeSet) -> Result<Verdict, String> {
         for change in changes.iter() {
             let held = self.holds(&change.path).map_err(|error| format!("cannot resolve {}: {error}", change.path))?;
             if !held {

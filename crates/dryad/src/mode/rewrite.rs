@@ -15,16 +15,14 @@ use crate::output;
 use crate::report::{Exit, Failure};
 use crate::terminal::{Style, harmless};
 use dryad_ast::AstSettings;
-use dryad_ast::ast_edit::{
-    AstEditArguments, AstEditOperation, AstEditQuery, AstEditTool, FileReplacements, Proposal, propose,
-};
+use dryad_ast::ast_edit::{AstEditArguments, AstEditOperation, AstEditQuery, FileReplacements, Proposal, propose};
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::Image;
 use dryad_protocol::operation::{OperationHead, Outcome};
 use dryad_safety::clock::Clock;
-use dryad_safety::gate::{GrantedRoots, Verdict, judge_all};
-use dryad_safety::plan::{Effect, FilesEffect};
-use dryad_safety::tool::{PlanContext, Tool as _};
+use dryad_safety::gate::{GrantedRoots, Verdict};
+use dryad_safety::plan::FilesEffect;
+use dryad_safety::tool::PlanContext;
 use dryad_safety::workspace::Workspace;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -46,7 +44,7 @@ pub(super) fn run(arguments: RewriteArguments) -> Result<Exit, Failure> {
     let proposal = propose(&query, &AstSettings { max_files: None }, &PlanContext::new(&workdir));
     let mut proposal = proposal.map_err(|error| refused(&error))?;
     let Some(effect) = proposal.effect.take() else { return nothing(&proposal, json) };
-    let effect = granted(effect, roots)?;
+    check_granted(&effect, roots)?;
     let view = View::of(&proposal, &effect);
     if !json {
         view.print(apply)?;
@@ -95,19 +93,11 @@ fn nothing(proposal: &Proposal, json: bool) -> Result<Exit, Failure> {
     Ok(Exit::Failed)
 }
 
-/// The change, if it stays where it may be made.
-fn granted(effect: FilesEffect, roots: Vec<PathBuf>) -> Result<FilesEffect, Failure> {
-    let tool = AstEditTool::new(AstSettings::default());
-    let effect = Effect::Files(effect);
-    match judge_all(&[Box::new(GrantedRoots::new(roots))], tool.spec(), &effect) {
-        Verdict::Allow => {}
-        Verdict::Ask(reason) | Verdict::Deny(reason) => {
-            return Err(Failure::failed(format!("denied: {reason}")).hint("Nothing was changed."));
-        }
-    }
-    match effect {
-        Effect::Files(files) => Ok(files),
-        Effect::Command(_) => Err(Failure::failed("a rewrite runs no command")),
+/// Refuses a change that would leave the places where it may be made.
+fn check_granted(effect: &FilesEffect, roots: Vec<PathBuf>) -> Result<(), Failure> {
+    match GrantedRoots::new(roots).judge_changes(&effect.changes).unwrap_or_else(Verdict::Deny) {
+        Verdict::Allow => Ok(()),
+        Verdict::Ask(reason) | Verdict::Deny(reason) => Err(Failure::failed(reason).hint("Nothing was changed.")),
     }
 }
 
