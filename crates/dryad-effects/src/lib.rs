@@ -19,6 +19,7 @@ mod journal;
 pub mod lock;
 pub mod mask;
 pub mod pager;
+pub mod parallel;
 pub mod pending_files;
 pub mod probe;
 pub mod process;
