@@ -109,13 +109,16 @@ enum Cleared {
     Done,
 }
 
+/// What is done with a file that holds what was expected, of this content, at this place, if it was looked at so.
+type Keep<'k> = dyn FnMut(BlobId, &Path, Option<&Metadata>) -> io::Result<()> + 'k;
+
 /// Clears the place of something that is no directory.
 fn clear(
     item: &Item<'_>,
     expected: &Image,
     writers: Writers,
     staging: Staging,
-    keep: &mut dyn FnMut(BlobId, &Path, Option<&Metadata>) -> io::Result<()>,
+    keep: &mut Keep<'_>,
 ) -> io::Result<Cleared> {
     let place = item.place();
     let (there, metadata) = found(&place, expected, writers)?;

@@ -25,7 +25,8 @@ pub(super) fn stage(units: &[Unit], contents: &Contents, vault: &Vault) -> Resul
         let made = disk::make_directory(&item.place(), 0o700);
         made.map_err(io_error("make a directory beside", item.path()))?;
     }
-    let put_part = |part: &[Item<'_>]| part.iter().map(|item| put(item, contents, vault)).collect::<Result<Vec<_>, _>>();
+    let put_part =
+        |part: &[Item<'_>]| part.iter().map(|item| put(item, contents, vault)).collect::<Result<Vec<_>, _>>();
     let put = in_parts(&others, put_part)?.concat();
     // The deepest first: a closed one takes no entries.
     for item in directories.iter().rev() {
@@ -66,10 +67,9 @@ fn write(place: &Path, bytes: &[u8], image: &FileImage) -> io::Result<u64> {
 }
 
 fn take(item: &Item<'_>, image: &FileImage, place: &Path, vault: &Vault) -> Result<u64, ApplyError> {
-    let (_, metadata) = vault.take_seen(image.blob, place).map_err(|error| ApplyError::MissingContent {
-        path: item.change.path.clone(),
-        reason: error.to_string(),
-    })?;
+    let (_, metadata) = vault
+        .take_seen(image.blob, place)
+        .map_err(|error| ApplyError::MissingContent { path: item.change.path.clone(), reason: error.to_string() })?;
     dress(place, image, &metadata).map_err(io_error("set mode and time beside", item.path()))?;
     Ok(metadata.ino())
 }

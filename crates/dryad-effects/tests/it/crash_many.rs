@@ -139,11 +139,7 @@ fn a_line_written_among_many_is_in_the_file_afterwards() {
         assert!(text.ends_with("the user's\n"), "step {step}: {text:?}");
         assert_eq!(text.starts_with("after"), is_recorded, "step {step}: {text:?}");
         assert!(!succeeded || is_recorded, "step {step}: success without a record");
-        if is_recorded {
-            applied += 1
-        } else {
-            refused += 1
-        }
+        if is_recorded { applied += 1 } else { refused += 1 }
     }
     assert!(refused > 0 && applied > 0, "{refused} refused, {applied} applied");
 }
