@@ -25,6 +25,7 @@
 mod alike;
 mod barrier;
 mod check;
+mod clear;
 mod recover;
 mod stage;
 mod swap;
@@ -35,13 +36,13 @@ pub use recover::{Direction, Records, Recovered};
 use crate::contents::Contents;
 use crate::journal::{Intent, Journal, Meta};
 use crate::vault::Vault;
+use clear::Staging;
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::operation::Outcome;
 use dryad_protocol::path::FilePath;
-use stage::Staging;
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
@@ -174,9 +175,10 @@ impl Applier {
         request: &Request<'_>,
         commit: &mut dyn FnMut(Outcome) -> io::Result<()>,
     ) -> Result<(), ApplyError> {
-        let units = unit::units(request.changes, unit::free_slot)?;
+        let mut units = unit::units(request.changes)?;
+        unit::give_free_slots(&mut units);
         alike::distinct(request.changes)?;
-        check::unchanged(request.changes, &units)?;
+        check::unchanged(request.changes, &units, request.contents)?;
         if units.is_empty() {
             return commit(Outcome::Applied).map_err(record_failed(&self.journal));
         }
@@ -209,11 +211,8 @@ impl Applier {
 
     /// Puts everything new into its slot and makes it durable; returns the inodes of what lies there.
     fn stage(&self, contents: &Contents, units: &[Unit], mut journal: File) -> Result<Vec<u64>, ApplyError> {
-        for unit in units {
-            stage::secure_before(unit, &self.vault)?;
-            stage::stage(unit, contents, &self.vault)?;
-        }
-        let inodes: Vec<u64> = units.iter().map(stage::inode).collect();
+        stage::secure_before(units, &self.vault)?;
+        let inodes = stage::stage(units, contents, &self.vault)?;
         self.journal.ready(&mut journal, &inodes).map_err(record_failed(&self.journal))?;
         barrier::barrier(units, &journal, &self.log).map_err(record_failed(&self.journal))?;
         Ok(inodes)
@@ -226,9 +225,7 @@ impl Applier {
         units: &[Unit],
         commit: &mut dyn FnMut(Outcome) -> io::Result<()>,
     ) -> Result<Result<(), ApplyError>, ApplyError> {
-        for unit in units {
-            swap::swap(unit)?;
-        }
+        swap::swap_all(units)?;
         check::taken(units)?;
         let proof = check::proven(units);
         let outcome = if proof.is_ok() { Outcome::Applied } else { Outcome::Unproven };
@@ -239,8 +236,7 @@ impl Applier {
     /// Moves the before-images from their slots into the vault and settles the journal. What fails
     /// here stays in its slot, and the journal with it: the next start does the rest.
     fn settle(&self, units: &[Unit]) {
-        let failed = units.iter().filter(|unit| stage::absorb(unit, &self.vault).is_err()).count();
-        if failed == 0 {
+        if clear::absorb(units, &self.vault).is_ok() {
             self.journal.settle(&self.log).ok();
         }
     }
@@ -249,7 +245,7 @@ impl Applier {
     fn reverse(&self, contents: &Contents, units: &[Unit], inodes: &[u64], staging: Staging) -> Vec<FilePath> {
         let unwind = |unit: &Unit, inode: u64| {
             swap::swap_back(unit, inode)?;
-            stage::unstage(unit, contents, &self.vault, staging)
+            clear::unstage(unit, contents, &self.vault, staging)
         };
         let inodes = inodes.iter().copied().chain(std::iter::repeat(0)).take(units.len()).collect::<Vec<_>>();
         let stuck = |(unit, inode): (&Unit, u64)| unwind(unit, inode).err().map(|_| FilePath::new(unit.path()));
@@ -275,12 +271,11 @@ fn left_in_slots(units: &[Unit]) -> Vec<FilePath> {
 }
 
 fn record_failed(journal: &Journal) -> impl FnOnce(io::Error) -> ApplyError {
-    io_error("record the change in", &FilePath::new(journal.path()))
+    io_error("record the change in", journal.path())
 }
 
-fn io_error(step: &'static str, path: &FilePath) -> impl FnOnce(io::Error) -> ApplyError + use<> {
-    let path = path.clone();
-    move |source| ApplyError::Io { step, path, source }
+fn io_error<'a>(step: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> ApplyError + 'a {
+    move |source| ApplyError::Io { step, path: FilePath::new(path), source }
 }
 
 fn list(paths: &[FilePath]) -> String {

@@ -1,14 +1,16 @@
-//! The bytes that a change set's images name, while a plan is in flight.
+//! The bytes that a change set's images name, while a plan is in flight, and what its planner saw.
 
-use crate::fingerprint::blob_id;
+use crate::fingerprint::{Sighting, blob_id};
 use dryad_protocol::image::BlobId;
+use dryad_protocol::path::FilePath;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// File contents by name. Cloning shares the bytes.
+/// File contents by name, and the files that were read to plan. Cloning shares the bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
     blobs: HashMap<BlobId, Arc<[u8]>>,
+    sightings: HashMap<FilePath, Sighting>,
 }
 
 impl Contents {
@@ -23,5 +25,15 @@ impl Contents {
     /// The bytes of this name, if they are kept.
     pub fn get(&self, id: BlobId) -> Option<&Arc<[u8]>> {
         self.blobs.get(&id)
+    }
+
+    /// Remembers how a file was seen, so that it need not be read again as long as nobody writes to it.
+    pub fn saw(&mut self, path: FilePath, sighting: Sighting) {
+        self.sightings.insert(path, sighting);
+    }
+
+    /// How the file at this path was seen.
+    pub fn sighting(&self, path: &FilePath) -> Option<&Sighting> {
+        self.sightings.get(path)
     }
 }

@@ -55,17 +55,27 @@ pub(crate) fn sync(file: &File) -> io::Result<()> {
 
 /// Writes a file's data out, without making its name or length durable: the next sync of any file on the
 /// same file system does that, where [`commits_in_order`].
-#[expect(unsafe_code, reason = "there is no safe wrapper of this call")]
 pub(crate) fn write_out(file: &File) -> io::Result<()> {
-    use std::os::fd::AsRawFd as _;
     step()?;
-    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    sync_range(
+        file,
+        libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER,
+    )?;
+    fault::written_out(file);
+    Ok(())
+}
+
+/// Begins to write a file's data out and does not wait. What fails here fails again where it is waited for.
+pub(crate) fn begin_write_out(file: &File) {
+    sync_range(file, libc::SYNC_FILE_RANGE_WRITE).ok();
+}
+
+#[expect(unsafe_code, reason = "there is no safe wrapper of this call")]
+fn sync_range(file: &File, flags: libc::c_uint) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
     // SAFETY: the descriptor is open for as long as `file` is borrowed, and no memory is passed.
     match unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) } {
-        0 => {
-            fault::written_out(file);
-            Ok(())
-        }
+        0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }

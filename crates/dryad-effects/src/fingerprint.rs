@@ -1,20 +1,45 @@
 //! What stands at a path right now, as an image.
 //!
 //! Files are hashed as they are read, a piece at a time: their size does not matter.
+//!
+//! Who has read a file keeps a [`Sighting`] of it. As long as the file's identity and both of its times are those
+//! of that moment nobody has written to it, and it need not be read again.
 
 use dryad_protocol::image::{BlobId, FileImage, Image};
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::FileTime;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 /// The permission bits of a mode.
 const PERMISSIONS: u32 = 0o7777;
 
 /// How much of a file is held in memory at once.
 const PIECE: usize = 128 * 1024;
+
+/// Two writes that lie this far apart have different times: file systems take them from a clock that ticks.
+pub(crate) const YOUNG: Duration = Duration::from_millis(100);
+
+/// A file as it was read, and how to tell that nobody has written to it since.
+#[derive(Clone, Debug)]
+pub struct Sighting {
+    image: Image,
+    /// Nothing when the file was so young that a later write could bear the same time.
+    stamp: Option<Stamp>,
+}
+
+/// What any write, and any change of mode, owner or name, alters.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
 
 /// Names these bytes by their hash.
 pub fn blob_id(bytes: &[u8]) -> BlobId {
@@ -23,24 +48,43 @@ pub fn blob_id(bytes: &[u8]) -> BlobId {
 
 /// What stands at `path`, links not followed.
 pub fn image_at(path: &Path) -> io::Result<Image> {
+    look(path).map(|sighting| sighting.image)
+}
+
+/// What stands at `path`, where this is expected: a file is opened without looking first.
+pub fn see(path: &Path, expected: &Image) -> io::Result<Sighting> {
+    if !matches!(expected, Image::File(_)) {
+        return look(path);
+    }
+    // A link is not followed, and a pipe is not waited for.
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+    let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(path) else { return look(path) };
+    let metadata = file.metadata()?;
+    if metadata.is_file() { read(file, &metadata) } else { look(path) }
+}
+
+fn look(path: &Path) -> io::Result<Sighting> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
         // A component that is a file means that nothing can stand below it.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(Image::Absent);
+            return Ok(Sighting { image: Image::Absent, stamp: None });
         }
         Err(error) => return Err(error),
     };
     let kind = metadata.file_type();
-    if kind.is_symlink() {
-        Ok(Image::Symlink { target: FilePath::new(fs::read_link(path)?) })
+    let image = if kind.is_symlink() {
+        Image::Symlink { target: FilePath::new(fs::read_link(path)?) }
     } else if kind.is_dir() {
-        Ok(Image::Directory { mode: metadata.permissions().mode() & PERMISSIONS })
+        Image::Directory { mode: metadata.permissions().mode() & PERMISSIONS }
     } else if kind.is_file() {
-        file_image(path)
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        return read(file, &metadata);
     } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file, a directory nor a link"))
-    }
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file, a directory nor a link"));
+    };
+    Ok(Sighting { image, stamp: None })
 }
 
 /// The image of a file with these bytes and this metadata.
@@ -53,26 +97,77 @@ pub fn image_of_bytes(bytes: &[u8], metadata: &Metadata) -> Image {
     })
 }
 
-fn file_image(path: &Path) -> io::Result<Image> {
-    let mut file = File::open(path)?;
-    let metadata = file.metadata()?;
+/// Reads a file from its start; `metadata` is from before that.
+fn read(mut file: File, metadata: &Metadata) -> io::Result<Sighting> {
     let mut hasher = blake3::Hasher::new();
     // One byte more than the file is said to have: most are read whole by the first call.
     let said = usize::try_from(metadata.len()).unwrap_or(PIECE).saturating_add(1);
     let mut piece = vec![0; said.min(PIECE)];
+    let stamp = Stamp::of(metadata).filter(Stamp::is_old);
     let mut size = 0;
     loop {
         let count = file.read(&mut piece)?;
-        let Some(read) = piece.get(..count).filter(|read| !read.is_empty()) else { break };
-        hasher.update(read);
+        hasher.update(piece.get(..count).unwrap_or_default());
         size += count as u64;
+        if is_end(count, piece.len(), size, metadata.len()) {
+            break;
+        }
     }
-    Ok(Image::File(FileImage {
+    let image = Image::File(FileImage {
         blob: BlobId::from_hash(*hasher.finalize().as_bytes()),
         size,
         mode: metadata.permissions().mode() & PERMISSIONS,
-        modified: modified(&metadata),
-    }))
+        modified: modified(metadata),
+    });
+    Ok(Sighting { image, stamp })
+}
+
+/// Whether a file has been read to its end: nothing came, or less than was asked for, and all that it is said to
+/// have. That spares a call that returns nothing.
+pub(crate) fn is_end(count: usize, asked: usize, read: u64, said: u64) -> bool {
+    count == 0 || (count < asked && read == said)
+}
+
+impl Sighting {
+    /// What stood there.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// What stood there, for who needs no more.
+    pub fn into_image(self) -> Image {
+        self.image
+    }
+
+    /// Whether the same file stands at `path` and nobody can have written to it since; false when that
+    /// cannot be told without reading it.
+    pub fn holds_at(&self, path: &Path) -> bool {
+        let now = || fs::symlink_metadata(path).ok().as_ref().and_then(Stamp::of);
+        self.stamp.is_some_and(|stamp| now() == Some(stamp))
+    }
+}
+
+impl Stamp {
+    /// The stamp of a file; nothing where the file system keeps whole seconds only.
+    fn of(metadata: &Metadata) -> Option<Self> {
+        let is_exact = metadata.ctime_nsec() != 0;
+        (is_exact && metadata.is_file()).then(|| Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
+
+    /// Whether the clock of the file system has moved on since.
+    fn is_old(&self) -> bool {
+        let (seconds, nanoseconds) = self.changed;
+        let since_epoch = u64::try_from(seconds).ok().zip(u32::try_from(nanoseconds).ok());
+        let changed = since_epoch.map(|(seconds, nanoseconds)| Duration::new(seconds, nanoseconds));
+        let age = changed.and_then(|changed| (SystemTime::UNIX_EPOCH + changed).elapsed().ok());
+        age.is_some_and(|age| age > YOUNG)
+    }
 }
 
 /// When it was modified; nothing for a file system that tells nonsense.
@@ -93,5 +188,65 @@ mod tests {
         file.set_modified(UNIX_EPOCH + Duration::new(1_700_000_000, 123_456_789)).unwrap();
         let Image::File(image) = image_at(&path).unwrap() else { panic!("a file has the image of a file") };
         assert_eq!(image.modified, FileTime::new(1_700_000_000, 123_456_789));
+    }
+
+    fn see_file(path: &Path) -> io::Result<Sighting> {
+        see(path, &Image::File(FileImage { blob: blob_id(b""), size: 0, mode: 0, modified: None }))
+    }
+
+    /// A file that was written long enough ago.
+    fn old_file(directory: &Path) -> std::path::PathBuf {
+        let path = directory.join("file");
+        fs::write(&path, "one").unwrap();
+        while !see_file(&path).unwrap().holds_at(&path) {
+            std::thread::yield_now();
+        }
+        path
+    }
+
+    #[test]
+    fn a_sighting_does_not_survive_a_write_that_leaves_size_and_modification_time_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = old_file(directory.path());
+        let (seen, time) = (see_file(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
+        assert!(seen.holds_at(&path));
+        fs::write(&path, "two").unwrap();
+        File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+        assert!(!seen.holds_at(&path));
+    }
+
+    #[test]
+    fn a_sighting_is_of_one_file_and_its_mode() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = old_file(directory.path());
+        let seen = see_file(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(!seen.holds_at(&path));
+        fs::remove_file(&path).unwrap();
+        assert!(!seen.holds_at(&path));
+    }
+
+    #[test]
+    fn what_was_written_just_now_is_no_proof_of_anything() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, "one").unwrap();
+        let changed = fs::metadata(&path).unwrap();
+        let seen = see_file(&path).unwrap();
+        let age = SystemTime::UNIX_EPOCH + Duration::new(changed.ctime() as u64, changed.ctime_nsec() as u32);
+        assert!(!seen.holds_at(&path) || age.elapsed().unwrap() > YOUNG);
+    }
+
+    #[test]
+    fn where_no_file_stands_it_is_seen_all_the_same() {
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        let absent = directory.path().join("absent");
+        for path in [directory.path(), &link, &absent] {
+            let seen = see_file(path).unwrap();
+            assert_eq!(*seen.image(), image_at(path).unwrap());
+            assert!(!seen.holds_at(path));
+        }
     }
 }

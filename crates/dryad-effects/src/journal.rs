@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 const MAGIC: &[u8; 8] = b"DRYADJ1\n";
 const SUM: usize = 16;
@@ -161,9 +162,11 @@ fn length(log: &Path) -> io::Result<u64> {
     }
 }
 
-/// Names the time since the machine was started.
+/// Names the time since the machine was started, which no process outlives.
 fn boot() -> Option<String> {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
+    static BOOT: OnceLock<Option<String>> = OnceLock::new();
+    let read = || fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned());
+    BOOT.get_or_init(read).clone()
 }
 
 /// The promise of a settled journal, if it is whole. What stands before it is passed over unread: it may be long.

@@ -20,6 +20,7 @@ pub mod landlock;
 pub mod lock;
 pub mod mask;
 pub mod pager;
+pub mod parallel;
 pub mod pending_files;
 pub mod probe;
 pub mod process;

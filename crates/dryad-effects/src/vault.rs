@@ -69,6 +69,14 @@ pub struct Vault {
     calls: Calls,
 }
 
+/// What lies on the vault's file system.
+#[derive(Debug)]
+pub(crate) struct Neighbours {
+    device: Option<u64>,
+    /// The directory that was asked about last, and the answer: mostly it is asked about next, too.
+    last: Option<(PathBuf, bool)>,
+}
+
 impl Vault {
     /// Opens the vault in `directory`, which is made when the first content arrives.
     ///
@@ -89,8 +97,12 @@ impl Vault {
 
     /// Whether files at `path` can be moved into the vault: both are on the same file system.
     pub fn is_beside(&self, path: &Path) -> bool {
-        let device = |path: &Path| path.ancestors().find_map(|above| Some(fs::metadata(above).ok()?.dev()));
-        path.parent().and_then(device) == device(self.layout.root())
+        self.neighbours().include(path)
+    }
+
+    /// Answers [`Vault::is_beside`] for many paths.
+    pub(crate) fn neighbours(&self) -> Neighbours {
+        Neighbours { device: device_of(self.layout.root()), last: None }
     }
 
     /// Repeats `attempt` until it gives something.
@@ -118,6 +130,26 @@ impl Vault {
         }
         Ok(Self { layout: Arc::new(Layout::new(&directory)), calls })
     }
+}
+
+impl Neighbours {
+    /// Whether files at `path` can be moved into the vault.
+    pub(crate) fn include(&mut self, path: &Path) -> bool {
+        let Some(parent) = path.parent() else { return self.device.is_none() };
+        match &self.last {
+            Some((directory, answer)) if directory == parent => *answer,
+            Some(_) | None => {
+                let answer = device_of(parent) == self.device;
+                self.last = Some((parent.to_owned(), answer));
+                answer
+            }
+        }
+    }
+}
+
+/// The file system that a path lies on, or would lie on.
+fn device_of(path: &Path) -> Option<u64> {
+    path.ancestors().find_map(|above| Some(fs::metadata(above).ok()?.dev()))
 }
 
 /// Whether nothing stands there any more, or never did.

@@ -7,6 +7,7 @@
 
 mod foreseen;
 mod home;
+mod look;
 mod plan;
 mod select;
 

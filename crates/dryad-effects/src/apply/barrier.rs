@@ -22,32 +22,62 @@ const FEW: usize = 64;
 
 /// Makes the slots, the journal and what is in the log durable.
 pub(super) fn barrier(units: &[Unit], journal: &File, log: &Path) -> io::Result<()> {
-    let staged: Vec<PathBuf> = units.iter().filter(|unit| unit.brings()).flat_map(staged_files).collect();
     let device = journal.metadata()?.dev();
-    let is_simple = staged.len() <= FEW && disk::commits_in_order(journal)? && on_device(&staged, device)?;
-    if is_simple {
-        for path in &staged {
-            disk::write_out(&File::open(path)?)?;
-        }
-        if let Some(log) = existing(log)? {
-            disk::write_out(&log)?;
-        }
+    let log = existing(log)?;
+    if disk::commits_in_order(journal)?
+        && let Some(mut files) = few_staged(units, device)?
+    {
+        files.extend(log);
+        write_out(&files, journal)?;
         return disk::sync(journal);
     }
+    if sync_file_systems(units)?.contains(&device) {
+        return Ok(());
+    }
+    if let Some(log) = log {
+        disk::sync(&log)?;
+    }
+    disk::sync(journal)
+}
+
+/// The staged files, if they are few and all of them on this device.
+fn few_staged(units: &[Unit], device: u64) -> io::Result<Option<Vec<File>>> {
+    let mut files = Vec::new();
+    for path in units.iter().filter(|unit| unit.brings()).flat_map(staged_files) {
+        let file = match File::open(path) {
+            // Nobody may read it, the owner neither.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+            other => other?,
+        };
+        if files.len() == FEW || file.metadata()?.dev() != device {
+            return Ok(None);
+        }
+        files.push(file);
+    }
+    Ok(Some(files))
+}
+
+/// Writes the data of all files out, at the same time.
+fn write_out(files: &[File], journal: &File) -> io::Result<()> {
+    files.iter().chain([journal]).for_each(disk::begin_write_out);
+    files.iter().try_for_each(disk::write_out)
+}
+
+/// Syncs every file system that units lie on; which these are.
+fn sync_file_systems(units: &[Unit]) -> io::Result<HashSet<u64>> {
     let mut synced = HashSet::new();
+    let mut last = None;
     for parent in units.iter().filter_map(|unit| unit.path().parent()) {
+        // Neighbours have one parent.
+        if last.replace(parent) == Some(parent) {
+            continue;
+        }
         let directory = File::open(parent)?;
         if synced.insert(directory.metadata()?.dev()) {
             disk::sync_file_system(&directory)?;
         }
     }
-    if synced.contains(&device) {
-        return Ok(());
-    }
-    if let Some(log) = existing(log)? {
-        disk::sync(&log)?;
-    }
-    disk::sync(journal)
+    Ok(synced)
 }
 
 fn existing(log: &Path) -> io::Result<Option<File>> {
@@ -62,13 +92,4 @@ fn staged_files(unit: &Unit) -> impl Iterator<Item = PathBuf> {
     let is_file = |image: &Image| matches!(image, Image::File(_));
     let files = unit.changes.iter().filter(move |change| is_file(&change.after));
     files.map(|change| unit.in_slot(change.path.as_path()))
-}
-
-fn on_device(paths: &[PathBuf], device: u64) -> io::Result<bool> {
-    for path in paths {
-        if path.symlink_metadata()?.dev() != device {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }

@@ -1,26 +1,26 @@
 //! Looks before and after: what the planner saw must still be there, what was promised must be.
 
-use super::stage::found;
-use super::unit::Unit;
+use super::clear::{Writers, found};
+use super::unit::{Item, Unit, items};
 use super::{ApplyError, io_error};
-use crate::fingerprint::image_at;
+use crate::contents::Contents;
+use crate::fingerprint::see;
+use crate::parallel::in_parts;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
 
-/// So many paths are looked at one after the other: threads would cost more.
-const FEW: usize = 256;
-
-/// More threads would wait for the same disk.
-const MOST_THREADS: usize = 8;
-
-/// Fails unless every path is as the planner saw it.
-pub(super) fn unchanged(changes: &ChangeSet, units: &[Unit]) -> Result<(), ApplyError> {
-    let mut stale = differing(changes.iter(), |change| &change.before)?;
+/// Fails unless every path is as the planner saw it. What he read himself, and nobody wrote to since, is not
+/// read again.
+pub(super) fn unchanged(changes: &ChangeSet, units: &[Unit], contents: &Contents) -> Result<(), ApplyError> {
+    let is_known = |change: &Change| {
+        let seen = contents.sighting(&change.path).filter(|seen| seen.image().same_content(&change.before));
+        seen.is_some_and(|seen| seen.holds_at(change.path.as_path()))
+    };
+    let mut stale = differing(changes.iter(), |change| &change.before, is_known)?;
     for unit in units {
         stale.extend(unlisted(unit)?);
     }
@@ -30,7 +30,7 @@ pub(super) fn unchanged(changes: &ChangeSet, units: &[Unit]) -> Result<(), Apply
 
 /// Fails unless everything a unit touches is as the planner saw it.
 pub(super) fn as_before(unit: &Unit) -> Result<(), ApplyError> {
-    let mut stale = differing(unit.changes.iter(), |change| &change.before)?;
+    let mut stale = differing(unit.changes.iter(), |change| &change.before, |_| false)?;
     stale.extend(unlisted(unit)?);
     if stale.is_empty() { Ok(()) } else { Err(ApplyError::Stale { paths: stale }) }
 }
@@ -38,71 +38,63 @@ pub(super) fn as_before(unit: &Unit) -> Result<(), ApplyError> {
 /// Fails unless what was moved out is what the planner saw: somebody may have written to it between the
 /// first look and the move.
 pub(super) fn taken(units: &[Unit]) -> Result<(), ApplyError> {
-    let mut stale = Vec::new();
-    for unit in units.iter().filter(|unit| unit.takes()) {
-        let stood = unit.changes.iter().filter(|change| !matches!(change.before, Image::Absent));
-        let known: HashSet<PathBuf> = stood.clone().map(|change| unit.in_slot(change.path.as_path())).collect();
-        for change in stood {
-            let place = unit.in_slot(change.path.as_path());
-            let there = found(&place, &change.before).map_err(io_error("read", &change.path))?;
-            let is_directory = matches!(there, Image::Directory { .. });
-            let mut entries =
-                fs::read_dir(&place).into_iter().filter(|_| is_directory).flatten().filter_map(Result::ok);
-            if !there.same_content(&change.before) || entries.any(|entry| !known.contains(&entry.path())) {
-                stale.push(change.path.clone());
+    let (directories, others) = items(units.iter().filter(|unit| unit.takes()), |change| &change.before);
+    let differ = |part: &[Item<'_>]| {
+        let mut stale = Vec::new();
+        for item in part {
+            let there = found(&item.place(), &item.change.before, Writers::Possible);
+            if !there.map_err(io_error("read", item.path()))?.0.same_content(&item.change.before) {
+                stale.push(item.change.path.clone());
             }
         }
+        Ok(stale)
+    };
+    let mut stale = in_parts(&others, differ)?.concat();
+    stale.extend(differ(&directories)?);
+    if !directories.is_empty() {
+        let known: HashSet<PathBuf> = directories.iter().chain(&others).map(Item::place).collect();
+        let holds_others = |item: &&Item<'_>| {
+            let mut entries = fs::read_dir(item.place()).into_iter().flatten().filter_map(Result::ok);
+            entries.any(|entry| !known.contains(&entry.path()))
+        };
+        stale.extend(directories.iter().filter(holds_others).map(|item| item.change.path.clone()));
     }
     if stale.is_empty() { Ok(()) } else { Err(ApplyError::Stale { paths: stale }) }
 }
 
-/// Fails unless every path holds what was promised.
+/// Fails unless every path holds what was promised: all of it is read.
 pub(super) fn proven(units: &[Unit]) -> Result<(), ApplyError> {
-    let unproven = differing(units.iter().flat_map(|unit| &unit.changes), |change| &change.after)?;
+    let unproven = differing(units.iter().flat_map(|unit| &unit.changes), |change| &change.after, |_| false)?;
     if unproven.is_empty() { Ok(()) } else { Err(ApplyError::Unproven { paths: unproven }) }
 }
 
-/// The paths that do not hold what is expected. Many are looked at by several threads.
+/// The paths that do not hold what is expected, but for those of which that is known already.
 fn differing<'c>(
     changes: impl Iterator<Item = &'c Change>,
     expected: impl Fn(&Change) -> &Image + Sync,
+    is_known: impl Fn(&Change) -> bool + Sync,
 ) -> Result<Vec<FilePath>, ApplyError> {
     let changes: Vec<&Change> = changes.collect();
     let is_link = |change: &&&Change| matches!(expected(change), Image::Symlink { .. });
     let links: HashSet<&Path> = changes.iter().filter(is_link).map(|change| change.path.as_path()).collect();
-    if changes.len() <= FEW {
-        return look(&changes, &links, &expected);
-    }
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-    let (links, expected) = (&links, &expected);
-    thread::scope(|scope| {
-        let parts = changes.chunks(changes.len().div_ceil(threads));
-        let looks: Vec<_> = parts.map(|part| scope.spawn(move || look(part, links, expected))).collect();
+    let differ = |part: &[&Change]| {
         let mut paths = Vec::new();
-        for seen in looks {
-            paths.extend(seen.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        for change in part {
+            // Where a link stands, or has come, nothing lies below: what is seen there lies elsewhere.
+            let path = change.path.as_path();
+            let is_behind_link = !links.is_empty() && path.ancestors().skip(1).any(|above| links.contains(above));
+            let is_right = match expected(change) {
+                expected if is_behind_link => matches!(expected, Image::Absent),
+                _ if is_known(change) => true,
+                expected => see(path, expected).map_err(io_error("read", path))?.image().same_content(expected),
+            };
+            if !is_right {
+                paths.push(change.path.clone());
+            }
         }
         Ok(paths)
-    })
-}
-
-fn look(
-    changes: &[&Change],
-    links: &HashSet<&Path>,
-    expected: impl Fn(&Change) -> &Image,
-) -> Result<Vec<FilePath>, ApplyError> {
-    let mut paths = Vec::new();
-    for change in changes {
-        // Where a link stands, or has come, nothing lies below: what is seen there lies elsewhere.
-        let path = change.path.as_path();
-        let is_behind_link = !links.is_empty() && path.ancestors().skip(1).any(|above| links.contains(above));
-        let now =
-            if is_behind_link { Image::Absent } else { image_at(path).map_err(io_error("read", &change.path))? };
-        if !now.same_content(expected(change)) {
-            paths.push(change.path.clone());
-        }
-    }
-    Ok(paths)
+    };
+    Ok(in_parts(&changes, differ)?.concat())
 }
 
 /// Entries of a directory that goes which the change does not name: they would go unseen.
@@ -110,12 +102,15 @@ fn unlisted(unit: &Unit) -> Result<Vec<FilePath>, ApplyError> {
     let goes = |change: &Change| {
         matches!(change.before, Image::Directory { .. }) && !matches!(change.after, Image::Directory { .. })
     };
-    let known: HashSet<&Path> = unit.changes.iter().map(|change| change.path.as_path()).collect();
     let mut unlisted = Vec::new();
+    if !unit.changes.iter().any(goes) {
+        return Ok(unlisted);
+    }
+    let known: HashSet<&Path> = unit.changes.iter().map(|change| change.path.as_path()).collect();
     for directory in unit.changes.iter().filter(|change| goes(change)) {
-        let entries = fs::read_dir(directory.path.as_path()).map_err(io_error("list", &directory.path))?;
+        let entries = fs::read_dir(directory.path.as_path()).map_err(io_error("list", directory.path.as_path()))?;
         for entry in entries {
-            let path = entry.map_err(io_error("list", &directory.path))?.path();
+            let path = entry.map_err(io_error("list", directory.path.as_path()))?.path();
             if !known.contains(path.as_path()) {
                 unlisted.push(FilePath::new(path));
             }

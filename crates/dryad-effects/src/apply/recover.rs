@@ -8,17 +8,16 @@
 //! again. Where the tree lies on another file system than the log, moves may have been lost instead, and are
 //! made again.
 
-use super::stage::{self, Staging};
+use super::clear::{self, Staging};
 use super::swap::{State, state, swap, swap_back};
 use super::unit::{Unit, units};
-use super::{Applier, ApplyError, check};
+use super::{Applier, ApplyError, check, stage};
 use crate::contents::Contents;
 use crate::disk;
 use crate::journal::{Found, Intent};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::path::FilePath;
 use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 /// What was done about an interrupted change.
@@ -80,7 +79,7 @@ impl Applier {
             let is_staged = stage::inode(unit) == *inode;
             if is_staged && state(unit, *inode) == State::Before && check::as_before(unit).is_ok() {
                 swap(unit)?;
-                stage::absorb(unit, &self.vault)?;
+                clear::absorb(std::slice::from_ref(unit), &self.vault)?;
             }
         }
         let Intent { meta, changes } = found.intent;
@@ -154,12 +153,12 @@ impl Applier {
         Ok(Direction::Finished)
     }
 
-    fn unread(&self) -> impl FnOnce(io::Error) -> ApplyError + use<> {
-        super::io_error("read the journal", &FilePath::new(self.journal.path()))
+    fn unread(&self) -> impl FnOnce(io::Error) -> ApplyError {
+        super::io_error("read the journal", self.journal.path())
     }
 
-    fn unrecorded(&self) -> impl FnOnce(io::Error) -> ApplyError + use<> {
-        super::io_error("record the change in", &FilePath::new(self.journal.path()))
+    fn unrecorded(&self) -> impl FnOnce(io::Error) -> ApplyError {
+        super::io_error("record the change in", self.journal.path())
     }
 
     /// Takes everything back, or says what is stuck and leaves the journal for another try.
@@ -179,7 +178,7 @@ impl Applier {
 /// The units of a change that was found, in the slots that it had.
 fn units_of(found: &Found) -> Result<Vec<Unit>, ApplyError> {
     let mut slots = found.intent.meta.slots.iter();
-    let mut units = units(&found.intent.changes, |_| PathBuf::new())?;
+    let mut units = units(&found.intent.changes)?;
     for unit in &mut units {
         unit.slot = slots.next().map(|slot| slot.as_path().to_owned()).unwrap_or_default();
     }
@@ -189,5 +188,5 @@ fn units_of(found: &Found) -> Result<Vec<Unit>, ApplyError> {
 /// Whether before-images have begun to leave their slots, as they do when a change has been recorded.
 fn is_settling(units: &[Unit], inodes: &[u64]) -> bool {
     let takers = units.iter().zip(inodes).filter(|(unit, _)| unit.takes());
-    takers.into_iter().any(|(unit, inode)| state(unit, *inode) == State::After && stage::is_being_cleared(unit))
+    takers.into_iter().any(|(unit, inode)| state(unit, *inode) == State::After && clear::is_being_cleared(unit))
 }

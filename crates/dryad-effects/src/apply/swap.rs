@@ -3,47 +3,59 @@
 use super::unit::{Step, Unit};
 use super::{ApplyError, io_error};
 use crate::disk;
+use crate::parallel::in_parts;
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
 use std::io;
 use std::path::Path;
 
+/// Carries all units out. Those of one kind are independent of each other, but for bits: a directory may have to be
+/// opened before what lies in it.
+pub(super) fn swap_all(units: &[Unit]) -> Result<(), ApplyError> {
+    let swap_part = |part: &[Unit]| part.iter().try_for_each(swap);
+    for alike in units.chunk_by(|one, next| one.step == next.step) {
+        match alike.first().map(|unit| unit.step) {
+            Some(Step::Create | Step::Replace | Step::Remove) => in_parts(alike, swap_part).map(|_| ())?,
+            Some(Step::Open | Step::Close) | None => swap_part(alike)?,
+        }
+    }
+    Ok(())
+}
+
 /// Carries a unit out.
 pub(super) fn swap(unit: &Unit) -> Result<(), ApplyError> {
     let (path, slot) = (unit.path(), unit.slot.as_path());
-    let named = FilePath::new(path);
     match unit.step {
-        Step::Create => disk::rename_new(slot, path).map_err(io_error("create", &named)),
-        Step::Replace => disk::exchange(slot, path).map_err(io_error("replace", &named)),
-        Step::Remove => disk::rename_new(path, slot).map_err(io_error("delete", &named)),
-        Step::Open | Step::Close => dress(unit, |change| &change.after).map_err(io_error("set the mode of", &named)),
+        Step::Create => disk::rename_new(slot, path).map_err(io_error("create", path)),
+        Step::Replace => disk::exchange(slot, path).map_err(io_error("replace", path)),
+        Step::Remove => disk::rename_new(path, slot).map_err(io_error("delete", path)),
+        Step::Open | Step::Close => dress(unit, |change| &change.after).map_err(io_error("set the mode of", path)),
     }
 }
 
 /// Takes a unit back, if it was carried out.
 pub(super) fn swap_back(unit: &Unit, inode: u64) -> Result<(), ApplyError> {
     let (path, slot) = (unit.path(), unit.slot.as_path());
-    let named = FilePath::new(path);
     match (unit.step, state(unit, inode)) {
         (Step::Open | Step::Close, _) => {
-            dress(unit, |change| &change.before).map_err(io_error("set the mode of", &named))
+            dress(unit, |change| &change.before).map_err(io_error("set the mode of", path))
         }
         (_, State::Before) => Ok(()),
-        (Step::Create, State::After) => disk::rename_new(path, slot).map_err(io_error("take back", &named)),
+        (Step::Create, State::After) => disk::rename_new(path, slot).map_err(io_error("take back", path)),
         (Step::Replace, State::After) => {
             let rest = disk::resting_place(slot);
             if rest.symlink_metadata().is_ok() {
                 // An exchange in three steps was left before its last.
-                disk::rename_new(&rest, slot).map_err(io_error("put back", &named))?;
+                disk::rename_new(&rest, slot).map_err(io_error("put back", path))?;
             }
-            disk::exchange(slot, path).map_err(io_error("put back", &named))
+            disk::exchange(slot, path).map_err(io_error("put back", path))
         }
-        (Step::Remove, State::After) => disk::rename_new(slot, path).map_err(io_error("put back", &named)),
-        (_, State::Between) => disk::rename_new(&disk::resting_place(slot), path).map_err(io_error("put back", &named)),
+        (Step::Remove, State::After) => disk::rename_new(slot, path).map_err(io_error("put back", path)),
+        (_, State::Between) => disk::rename_new(&disk::resting_place(slot), path).map_err(io_error("put back", path)),
         (_, State::Else) => {
             let source = io::Error::other("somebody else has put something there");
-            Err(ApplyError::Io { step: "put back", path: named, source })
+            Err(ApplyError::Io { step: "put back", path: FilePath::new(path), source })
         }
     }
 }

@@ -5,9 +5,11 @@
 //! directory comes first, what closes one comes last.
 
 use super::ApplyError;
+use crate::parallel::in_parts;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::Image;
 use std::cmp::Reverse;
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -67,8 +69,43 @@ impl Unit {
     }
 }
 
-/// The units of a change set in the order of their execution; `slots` names a free slot for a path.
-pub(crate) fn units(changes: &ChangeSet, mut slots: impl FnMut(&Path) -> PathBuf) -> Result<Vec<Unit>, ApplyError> {
+/// One path of a unit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item<'u> {
+    pub(crate) unit: &'u Unit,
+    pub(crate) change: &'u Change,
+}
+
+impl Item<'_> {
+    /// Its path.
+    pub(crate) fn path(&self) -> &Path {
+        self.change.path.as_path()
+    }
+
+    /// Where it lies when its unit is in its slot.
+    pub(crate) fn place(&self) -> PathBuf {
+        self.unit.in_slot(self.path())
+    }
+
+    /// Whether this is the unit's own path.
+    pub(crate) fn is_own(&self) -> bool {
+        self.unit.own().is_some_and(|own| std::ptr::eq(own, self.change))
+    }
+}
+
+/// Everything of these units that has something on one side: the directories, each after the one that it lies in,
+/// and all else.
+pub(crate) fn items<'u>(
+    units: impl Iterator<Item = &'u Unit>,
+    side: impl Fn(&Change) -> &Image,
+) -> (Vec<Item<'u>>, Vec<Item<'u>>) {
+    let items = units.flat_map(|unit| unit.changes.iter().map(move |change| Item { unit, change }));
+    let there = items.filter(|item| !matches!(side(item.change), Image::Absent));
+    there.partition(|item| matches!(side(item.change), Image::Directory { .. }))
+}
+
+/// The units of a change set in the order of their execution, without slots.
+pub(crate) fn units(changes: &ChangeSet) -> Result<Vec<Unit>, ApplyError> {
     let mut sorted: Vec<&Change> = changes.iter().collect();
     sorted.sort_by(|a, b| a.path.cmp(&b.path));
     let mut units: Vec<Unit> = Vec::new();
@@ -76,16 +113,24 @@ pub(crate) fn units(changes: &ChangeSet, mut slots: impl FnMut(&Path) -> PathBuf
         if let Some(tree) = units.last_mut().filter(|unit| is_tree(unit) && is_below(change, unit.path())) {
             tree.changes.push(fits(tree, change)?.clone());
         } else if let Some(step) = step_of(change) {
-            let slot = slots(change.path.as_path());
-            units.push(Unit { step, changes: vec![change.clone()], slot });
+            units.push(Unit { step, changes: vec![change.clone()], slot: PathBuf::new() });
         }
     }
-    units.sort_by_key(|unit| (unit.step, Reverse(unit.path().components().count())));
+    units.sort_by_cached_key(|unit| (unit.step, Reverse(unit.path().components().count())));
     Ok(units)
 }
 
+/// Gives every unit a free slot.
+pub(crate) fn give_free_slots(units: &mut [Unit]) {
+    let find = |part: &[Unit]| Ok::<_, Infallible>(part.iter().map(|unit| free_slot(unit.path())).collect::<Vec<_>>());
+    let Ok(slots) = in_parts(units, find);
+    for (unit, slot) in units.iter_mut().zip(slots.into_iter().flatten()) {
+        unit.slot = slot;
+    }
+}
+
 /// `<path>.edit.tmp`, or the first free of `<path>.edit.tmp.1`, ….
-pub(crate) fn free_slot(path: &Path) -> PathBuf {
+fn free_slot(path: &Path) -> PathBuf {
     let name = |number: u32| {
         let mut name = OsString::from(path.as_os_str());
         name.push(".edit.tmp");

@@ -16,6 +16,9 @@ const LARGEST: usize = 256 * 1024;
 
 const HEADER: usize = 32 + 32 + 4 * 4;
 
+/// How much of two texts is compared at once.
+const BLOCK: usize = 512;
+
 /// What an operation wrote over texts.
 #[derive(Clone, Debug, Default)]
 pub struct Pack {
@@ -62,9 +65,8 @@ impl Pack {
         if former == latter || !is_text(before) || !is_text(after) {
             return None;
         }
-        let prefix = before.iter().zip(after.iter()).take_while(|(a, b)| a == b).count();
-        let longest = before.len().min(after.len()) - prefix;
-        let suffix = before.iter().rev().zip(after.iter().rev()).take(longest).take_while(|(a, b)| a == b).count();
+        let prefix = common_prefix(before, after);
+        let suffix = common_suffix(before.get(prefix..)?, after.get(prefix..)?);
         let middles = [before.get(prefix..before.len() - suffix)?, after.get(prefix..after.len() - suffix)?];
         self.bytes.extend_from_slice(former.as_hash());
         self.bytes.extend_from_slice(latter.as_hash());
@@ -95,6 +97,22 @@ impl Difference {
     }
 }
 
+/// How many bytes both begin with. Blocks are compared at once: most of two texts is alike.
+fn common_prefix(one: &[u8], other: &[u8]) -> usize {
+    let blocks = one.chunks_exact(BLOCK).zip(other.chunks_exact(BLOCK)).take_while(|(a, b)| a == b).count();
+    let alike = blocks * BLOCK;
+    let rest = one.iter().zip(other).skip(alike);
+    alike + rest.take_while(|(a, b)| a == b).count()
+}
+
+/// How many bytes both end with.
+fn common_suffix(one: &[u8], other: &[u8]) -> usize {
+    let blocks = one.rchunks_exact(BLOCK).zip(other.rchunks_exact(BLOCK)).take_while(|(a, b)| a == b).count();
+    let alike = blocks * BLOCK;
+    let rest = one.iter().rev().zip(other.iter().rev()).skip(alike);
+    alike + rest.take_while(|(a, b)| a == b).count()
+}
+
 /// The differences in a pack, up to where it ends or stops making sense. Middles are passed over.
 pub(super) fn differences(pack: &mut (impl Read + Seek)) -> impl Iterator<Item = Difference> {
     let mut offset = 0;
@@ -123,4 +141,21 @@ fn parse(header: &[u8; HEADER], offset: u64) -> Option<Difference> {
         after_length: u32::from_le_bytes(*after_length),
         offset,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_alike_is_found_at_any_length() {
+        let text: Vec<u8> = (0..4 * BLOCK).map(|number| (number % 251) as u8).collect();
+        for at in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7, 4 * BLOCK - 1] {
+            let mut other = text.clone();
+            other[at] = 255;
+            assert_eq!((common_prefix(&text, &other), common_suffix(&text, &other)), (at, text.len() - at - 1), "{at}");
+            assert_eq!(common_prefix(&text, &text[..at]), at);
+            assert_eq!(common_suffix(&text, &text[at..]), text.len() - at);
+        }
+    }
 }

@@ -52,10 +52,15 @@ impl Vault {
     /// The owner is allowed to read it, if the mode did not say so; on an error the mode is as before.
     pub fn absorb(&self, slot: &Path, id: BlobId) -> Result<(), VaultError> {
         let metadata = fs::symlink_metadata(slot).map_err(io_error("look at", slot))?;
+        self.absorb_seen(slot, id, &metadata)
+    }
+
+    /// [`Vault::absorb`] for who has just looked at the slot.
+    pub(crate) fn absorb_seen(&self, slot: &Path, id: BlobId, metadata: &Metadata) -> Result<(), VaultError> {
         if !metadata.is_file() {
             return Err(VaultError::NotAFile { path: FilePath::new(slot) });
         }
-        let former = make_readable(slot, &metadata)?;
+        let former = make_readable(slot, metadata)?;
         self.absorb_readable(slot, id, metadata.nlink()).inspect_err(|_| {
             if let Some(mode) = former {
                 disk::set_mode(slot, mode).ok();

@@ -8,7 +8,7 @@ use super::{Vault, is_gone, remove_quietly};
 use crate::disk;
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -36,6 +36,11 @@ impl Vault {
     /// the one that was moved out may have come from another file with the same content. If the process is killed
     /// while it copies, part of a file may stand at `to`, and no reference is lost.
     pub fn take(&self, id: BlobId, to: &Path) -> Result<Taken, VaultError> {
+        self.take_seen(id, to).map(|(taken, _)| taken)
+    }
+
+    /// [`Vault::take`], with a look at the file that was put at `to`.
+    pub(crate) fn take_seen(&self, id: BlobId, to: &Path) -> Result<(Taken, Metadata), VaultError> {
         self.retry(id, || {
             let blob = self.find(id)?;
             if blob.metadata.nlink() > 1 {
@@ -45,7 +50,7 @@ impl Vault {
                 return Ok(None);
             }
             match (self.calls.rename_new)(&blob.path, to) {
-                Ok(()) => Ok(self.is_ours_alone(&blob, to)?.then_some(Taken::Moved)),
+                Ok(()) => Ok(self.ours_alone(&blob, to)?.map(|moved| (Taken::Moved, moved))),
                 Err(error) if error.kind() == io::ErrorKind::CrossesDevices => self.take_copy(&blob, to, Durable::Now),
                 // Either somebody else was faster, or there is no directory for `to`.
                 Err(error) if is_gone(&error) && !blob.stands_at(&blob.path) => Ok(None),
@@ -86,25 +91,26 @@ impl Vault {
         })
     }
 
-    /// Whether the file moved to `to` is the verified one and has no other name; if not, it goes back, because
+    /// The file moved to `to` if it is the verified one and has no other name; if not, it goes back, because
     /// somebody made it the file of one more reference in the same moment.
-    fn is_ours_alone(&self, blob: &Blob, to: &Path) -> Result<bool, VaultError> {
+    fn ours_alone(&self, blob: &Blob, to: &Path) -> Result<Option<Metadata>, VaultError> {
         let moved = fs::symlink_metadata(to).map_err(io_error("look at", to))?;
         if moved.nlink() == 1 && moved.ino() == blob.metadata.ino() {
-            return Ok(true);
+            return Ok(Some(moved));
         }
         self.with_free_name(blob.id, 0, |name| (self.calls.rename_new)(to, name))
-            .map(|_| false)
+            .map(|_| None)
             .map_err(io_error("move back into the vault", to))
     }
 
     /// Makes a copy at `to` and drops the reference for which it stands: both, or nothing.
-    fn take_copy(&self, blob: &Blob, to: &Path, durable: Durable) -> Result<Option<Taken>, VaultError> {
+    fn take_copy(&self, blob: &Blob, to: &Path, durable: Durable) -> Result<Option<(Taken, Metadata)>, VaultError> {
         if !self.write_out(blob, to, durable)? {
             return Ok(None);
         }
-        self.forget(blob.id).inspect_err(|_| remove_quietly(to))?;
-        Ok(Some(Taken::Copied))
+        let copy = fs::symlink_metadata(to).map_err(io_error("look at", to));
+        let done = copy.and_then(|copy| self.forget(blob.id).map(|()| copy)).inspect_err(|_| remove_quietly(to));
+        done.map(|copy| Some((Taken::Copied, copy)))
     }
 
     /// Makes a verified copy at `to`, or nothing; false if the file has left the vault meanwhile.

@@ -1,6 +1,7 @@
 //! Bytes on their way, hashed as they pass and a piece at a time: the size of a file does not matter.
 
 use super::calls::Calls;
+use crate::fingerprint::is_end;
 use dryad_protocol::image::BlobId;
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
@@ -52,14 +53,16 @@ pub(super) fn hash_sized(file: &File, size: u64) -> io::Result<BlobId> {
     })
 }
 
-/// Gives every piece of `from` to `sink` and names the whole. `size` is a guess, for the buffer.
+/// Gives every piece of `from` to `sink` and names the whole. `size` is what it is said to have.
 pub(super) fn pieces(
     from: &mut impl Read,
     size: u64,
     mut sink: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<BlobId, CopyError> {
     let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; usize::try_from(size).unwrap_or(PIECE).clamp(1, PIECE)];
+    // One byte more, so that most are read whole by the first call.
+    let mut buffer = vec![0; usize::try_from(size).unwrap_or(PIECE).saturating_add(1).min(PIECE)];
+    let mut length = 0;
     loop {
         let count = match from.read(&mut buffer) {
             Ok(count) => count,
@@ -69,6 +72,10 @@ pub(super) fn pieces(
         let Some(piece) = buffer.get(..count).filter(|piece| !piece.is_empty()) else { break };
         hasher.update(piece);
         sink(piece).map_err(CopyError::Write)?;
+        length += count as u64;
+        if is_end(count, buffer.len(), length, size) {
+            break;
+        }
     }
     Ok(BlobId::from_hash(*hasher.finalize().as_bytes()))
 }

@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What the tree holds: path → image without times.
-type Tree = BTreeMap<PathBuf, (Option<BlobId>, u32, Option<PathBuf>)>;
+pub(crate) type Tree = BTreeMap<PathBuf, (Option<BlobId>, u32, Option<PathBuf>)>;
 
 /// A workspace in a directory: its tree, journal, vault and log.
-struct Place {
-    root: PathBuf,
+pub(crate) struct Place {
+    pub(crate) root: PathBuf,
 }
 
 impl Place {
@@ -34,7 +34,7 @@ impl Place {
         RecordFile::new(self.root.join("log"))
     }
 
-    fn records(&self) -> Vec<String> {
+    pub(crate) fn records(&self) -> Vec<String> {
         let log = self.log();
         let text = String::from_utf8(log.read(0, log.len().unwrap()).unwrap()).unwrap();
         text.lines().map(str::to_owned).collect()
@@ -44,20 +44,20 @@ impl Place {
         self.log().append(format!("{record}\n").as_bytes())
     }
 
-    fn apply(&self, changes: &ChangeSet, contents: &Contents, record: &str) {
+    pub(crate) fn apply(&self, changes: &ChangeSet, contents: &Contents, record: &str) {
         let request = Request { changes, contents, record };
         self.applier().apply(&request, &mut |_| self.record(record)).unwrap();
     }
 
-    fn recover(&self) {
+    pub(crate) fn recover(&self) {
         self.applier().recover(self).unwrap();
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.root.join("tree").join(name)
     }
 
-    fn tree(&self) -> Tree {
+    pub(crate) fn tree(&self) -> Tree {
         let mut found = Tree::new();
         let mut todo = vec![self.root.join("tree")];
         while let Some(directory) = todo.pop() {
@@ -140,6 +140,10 @@ fn child() {
             let (changes, contents) = place.change();
             place.apply(&changes, &contents, "applied");
         }
+        "apply-many" => {
+            let (changes, contents) = place.change_of_many();
+            place.apply(&changes, &contents, "applied");
+        }
         "both" => {
             let before = place.tree();
             let (changes, contents) = place.change();
@@ -156,7 +160,7 @@ fn child() {
     }
 }
 
-fn run_child(root: &Path, task: &str, fault: &str, renames: Renames) -> bool {
+pub(crate) fn run_child(root: &Path, task: &str, fault: &str, renames: Renames) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());
     if renames == Renames::Plain {
         command.env("DRYAD_NO_EXCHANGE", "1");
@@ -175,7 +179,7 @@ fn run_child(root: &Path, task: &str, fault: &str, renames: Renames) -> bool {
 
 /// What the file system can do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Renames {
+pub(crate) enum Renames {
     /// Two names change places in one step.
     Exchange,
     /// It takes three.
@@ -183,7 +187,7 @@ enum Renames {
 }
 
 /// How many steps a task takes at a place.
-fn steps(root: &Path, task: &str, renames: Renames) -> u64 {
+pub(crate) fn steps(root: &Path, task: &str, renames: Renames) -> u64 {
     let count = root.join("count");
     assert!(run_child(root, task, &format!("count:{}", count.display()), renames));
     fs::read_to_string(count).unwrap().parse().unwrap()

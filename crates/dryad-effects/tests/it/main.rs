@@ -2,5 +2,6 @@
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "test code lays out files and starts processes")]
 
 mod crash;
+mod crash_many;
 mod one_case;
 mod rehearse;

@@ -35,6 +35,11 @@ struct Moves {
 }
 
 impl Foreseen {
+    /// Whether nothing is foreseen: everything is as it is.
+    pub(super) fn is_empty(&self) -> bool {
+        self.images.is_empty()
+    }
+
     /// What would stand at a path, if it would have been touched.
     pub(super) fn get(&self, path: &FilePath) -> Option<&Image> {
         self.images.get(path)

@@ -6,10 +6,10 @@
 use super::UndoError;
 use super::foreseen::Foreseen;
 use super::home::{Homes, house};
+use super::look::{Look, look};
 use crate::merge::{Merge, merge};
 use crate::workspace::Workspace;
 use dryad_effects::contents::Contents;
-use dryad_effects::fingerprint::image_at;
 use dryad_effects::texts::Texts;
 use dryad_effects::vault::Vault;
 use dryad_protocol::change_set::{Change, ChangeSet};
@@ -83,12 +83,14 @@ pub(super) fn plan(
     foreseen.add_to(&mut texts);
     let texts = &texts;
     let (contents, homes) = (Contents::default(), Homes::new(foreseen));
-    let mut planner = Planner { vault, texts, id, foreseen, contents, homes, planned: Vec::new(), paths: Vec::new() };
+    let (planned, going, paths) = (Vec::new(), HashSet::new(), Vec::new());
+    let mut planner = Planner { vault, texts, id, foreseen, contents, homes, planned, going, paths };
     let mut sorted: Vec<&Change> = changes.iter().collect();
     sorted.sort_by(|a, b| b.path.cmp(&a.path));
+    let looks = look(&sorted, foreseen, vault);
     // The deepest first: whether a directory can go depends on what is left in it.
-    for change in sorted {
-        let verdict = planner.judge(change);
+    for (change, look) in sorted.into_iter().zip(looks) {
+        let verdict = planner.judge(change, look);
         planner.paths.push(PathReport { path: change.path.clone(), verdict });
     }
     planner.paths.reverse();
@@ -111,22 +113,23 @@ struct Planner<'a> {
     contents: Contents,
     homes: Homes<'a>,
     planned: Vec<Change>,
+    /// The paths that the plan removes.
+    going: HashSet<PathBuf>,
     paths: Vec<PathReport>,
 }
 
 impl Planner<'_> {
-    fn judge(&mut self, change: &Change) -> Verdict {
-        let path = change.path.as_path();
+    fn judge(&mut self, change: &Change, look: Look) -> Verdict {
         // What is seen behind a link lies elsewhere.
-        let now = match self.foreseen.get(&change.path) {
-            Some(image) => Ok(image.clone()),
-            None if self.homes.is_behind_link(path) => Ok(Image::Absent),
-            None => image_at(path),
-        };
-        let now = match now {
-            Ok(now) => now,
+        let seen = match look.now.filter(|_| !self.homes.is_behind_link(change.path.as_path())).transpose() {
+            Ok(seen) => seen,
             // Whatever it is, it is the user's, and the other paths do not have to wait for it.
             Err(error) => return Verdict::Cannot(format!("it cannot be read: {error}")),
+        };
+        let now = match (&seen, self.foreseen.get(&change.path)) {
+            (_, Some(image)) => image.clone(),
+            (Some(seen), None) => seen.image().clone(),
+            (None, None) => Image::Absent,
         };
         let (wrote, want) = (&change.after, &change.before);
         // Where nothing was changed there is nothing to take back, whatever has happened since.
@@ -134,7 +137,10 @@ impl Planner<'_> {
             return Verdict::AlreadySo;
         }
         if now.same_content(wrote) {
-            return self.restore(change, now);
+            if let Some(seen) = seen {
+                self.contents.saw(change.path.clone(), seen);
+            }
+            return self.restore(change, now, look.is_in_vault);
         }
         match (&now, wrote, want) {
             (Image::File(now_file), Image::File(wrote_file), Image::File(want_file)) => {
@@ -145,10 +151,10 @@ impl Planner<'_> {
     }
 
     /// The path is as dryad left it: it gets back what it had.
-    fn restore(&mut self, change: &Change, now: Image) -> Verdict {
+    fn restore(&mut self, change: &Change, now: Image, is_in_vault: bool) -> Verdict {
         if let Some(blob) = change.before.blob()
             && now.blob() != Some(blob)
-            && !self.foreseen.is_kept(blob, self.vault)
+            && !(if self.foreseen.is_empty() { is_in_vault } else { self.foreseen.is_kept(blob, self.vault) })
         {
             match self.content(blob) {
                 Some(bytes) => drop(self.contents.insert(bytes)),
@@ -159,6 +165,9 @@ impl Planner<'_> {
         if is_directory(&now) && !is_directory(&change.before) && self.holds_others(change.path.as_path()) {
             return self.put_beside(change, &now);
         }
+        if matches!(change.before, Image::Absent) {
+            self.going.insert(change.path.as_path().to_owned());
+        }
         self.planned.push(Change { path: change.path.clone(), before: now, after: change.before.clone() });
         Verdict::Restored
     }
@@ -167,8 +176,7 @@ impl Planner<'_> {
     fn holds_others(&mut self, directory: &Path) -> bool {
         // What would be a directory by now may be something else yet, even a link to another one.
         let is_there = !self.homes.is_linked(directory);
-        let goes = |change: &&Change| matches!(change.after, Image::Absent);
-        let going: HashSet<&Path> = self.planned.iter().filter(goes).map(|change| change.path.as_path()).collect();
+        let going = &self.going;
         let entries = fs::read_dir(directory).into_iter().filter(|_| is_there).flatten().filter_map(Result::ok);
         let is_gone = |path: &Path| matches!(self.foreseen.get(&FilePath::new(path)), Some(Image::Absent));
         entries.map(|entry| entry.path()).any(|entry| !going.contains(entry.as_path()) && !is_gone(&entry))

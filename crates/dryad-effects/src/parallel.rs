@@ -1,0 +1,84 @@
+//! Work on many files by several threads: most of it is waiting for the kernel.
+//!
+//! Apply and undo look at, make and move thousands of files, one like the other and none depending on another.
+//! Parts are handed out in order and are small, so that a slow one does not hold up the rest; what comes back is
+//! in the order of the items, whoever worked on them.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// So many items are worked on one after the other: threads would cost more.
+const FEW: usize = 128;
+
+/// Neighbours often lie in one directory, which only one thread can change at a time.
+const PART: usize = 64;
+
+/// More threads would wait for the same disk.
+const MOST_THREADS: usize = 8;
+
+/// Does `work` on all of `items`, part by part; the results of the parts in their order, or the error of the
+/// first part that failed. After an error no further part is begun.
+pub fn in_parts<T: Sync, R: Send, E: Send>(
+    items: &[T],
+    work: impl Fn(&[T]) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    if items.len() <= FEW || threads == 1 {
+        return Ok(vec![work(items)?]);
+    }
+    let next = AtomicUsize::new(0);
+    let take_part = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(part) = items.chunks(PART).nth(index) else { return done };
+            let result = work(part);
+            if result.is_err() {
+                next.fetch_add(items.len(), Ordering::Relaxed);
+            }
+            done.push((index, result));
+        }
+    };
+    let mut done: Vec<(usize, Result<R, E>)> = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(take_part)).collect();
+        let mut done = take_part();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_in_the_order_of_the_items() {
+        let items: Vec<usize> = (0..10_000).collect();
+        let parts = in_parts(&items, |part| Ok::<_, ()>(part.to_vec())).unwrap();
+        assert!(parts.len() > 1 || thread::available_parallelism().map_or(1, usize::from) == 1);
+        assert_eq!(parts.concat(), items);
+    }
+
+    #[test]
+    fn the_first_error_is_the_one_that_counts() {
+        let items: Vec<usize> = (0..10_000).collect();
+        let begun = AtomicUsize::new(0);
+        let result = in_parts(&items, |part| {
+            begun.fetch_add(1, Ordering::Relaxed);
+            if part.contains(&0) { Err("first") } else { Ok(()) }
+        });
+        assert_eq!(result, Err("first"));
+        assert!(begun.into_inner() <= items.len().div_ceil(PART));
+    }
+
+    #[test]
+    fn few_are_one_part() {
+        assert_eq!(in_parts(&[1, 2, 3], |part| Ok::<_, ()>(part.len())), Ok(vec![3]));
+        assert_eq!(in_parts(&[], |part: &[u8]| Ok::<_, ()>(part.len())), Ok(vec![0]));
+    }
+}

@@ -1,0 +1,35 @@
+//! Looks at everything that a change left, before it is judged path by path.
+//!
+//! Judging depends on what was judged before; looking does not, and is what takes the time. So it comes first, for
+//! all paths, by several threads when there are many.
+
+use super::foreseen::Foreseen;
+use dryad_effects::fingerprint::{Sighting, see};
+use dryad_effects::parallel::in_parts;
+use dryad_effects::vault::Vault;
+use dryad_protocol::change_set::Change;
+use std::convert::Infallible;
+use std::io;
+
+/// What was seen of one path of a change.
+#[derive(Debug)]
+pub(super) struct Look {
+    /// What stands there; nothing where it is foreseen what would.
+    pub(super) now: Option<io::Result<Sighting>>,
+    /// Whether the vault has the content that stood there before the change.
+    pub(super) is_in_vault: bool,
+}
+
+/// Looks at every path of these changes.
+pub(super) fn look(changes: &[&Change], foreseen: &Foreseen, vault: &Vault) -> Vec<Look> {
+    let changes: Vec<_> = changes.iter().map(|change| (*change, foreseen.get(&change.path).is_some())).collect();
+    let look_part = |part: &[(&Change, bool)]| {
+        let looks = part.iter().map(|(change, is_foreseen)| Look {
+            now: (!is_foreseen).then(|| see(change.path.as_path(), &change.after)),
+            is_in_vault: change.before.blob().is_some_and(|blob| vault.contains(blob).unwrap_or(false)),
+        });
+        Ok::<Vec<Look>, Infallible>(looks.collect())
+    };
+    let Ok(parts) = in_parts(&changes, look_part);
+    parts.into_iter().flatten().collect()
+}
