@@ -1,4 +1,5 @@
-//! Generated texts: the flags from the binary's own help, the settings, the table of arrows.
+//! Generated texts: the flags from the binary's own help, the settings, the table of arrows, the example
+//! for embedders.
 //!
 //! Each stands in a hand-written document between two comments, `<!-- generated: NAME -->` and
 //! `<!-- end: NAME -->`. Writing and checking use the same function, so they cannot disagree.
@@ -16,6 +17,10 @@ use std::path::PathBuf;
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const CLI: &str = "docs/cli.md";
 const CONFIG: &str = "docs/config.md";
+const SAFETY: &str = "docs/safety.md";
+
+/// The program that the document on safety shows.
+const EXAMPLE: &str = "crates/dryad-safety/examples/embedder.rs";
 
 /// A document as it is and as it should be.
 struct Document {
@@ -26,26 +31,27 @@ struct Document {
 
 /// Brings every generated text up to date; what needs no binary first.
 pub(crate) fn write(repository: &Repository) -> Result<()> {
-    arrows(repository)?.write(repository)?;
+    for document in from_files(repository)? {
+        document.write(repository)?;
+    }
     for document in from_binary(repository)? {
         document.write(repository)?;
     }
     Ok(())
 }
 
-/// The document with the table of arrows, when that is not current.
-pub(crate) fn stale_arrows(repository: &Repository) -> Result<Option<String>> {
-    if !repository.path(ARCHITECTURE).exists() {
-        return Ok(None);
-    }
-    let document = arrows(repository)?;
-    Ok(document.is_stale().then(|| document.path.to_owned()))
+/// The documents whose texts come from other files and are not current.
+pub(crate) fn stale_from_files(repository: &Repository) -> Result<Vec<String>> {
+    Ok(stale(&from_files(repository)?))
 }
 
 /// The documents whose texts come from the binary and are not current. Builds the binary.
 pub(crate) fn stale_from_binary(repository: &Repository) -> Result<Vec<String>> {
-    let documents = from_binary(repository)?;
-    Ok(documents.iter().filter(|document| document.is_stale()).map(|document| document.path.to_owned()).collect())
+    Ok(stale(&from_binary(repository)?))
+}
+
+fn stale(documents: &[Document]) -> Vec<String> {
+    documents.iter().filter(|document| document.is_stale()).map(|document| document.path.to_owned()).collect()
 }
 
 impl Document {
@@ -66,6 +72,24 @@ impl Document {
         }
         Ok(())
     }
+}
+
+/// Those documents that are there: a part of a checkout may be without them.
+fn from_files(repository: &Repository) -> Result<Vec<Document>> {
+    let mut documents = Vec::new();
+    if repository.path(ARCHITECTURE).exists() {
+        documents.push(arrows(repository)?);
+    }
+    if repository.path(SAFETY).exists() {
+        documents.push(Document::new(repository, SAFETY, "example", &example(&repository.read(EXAMPLE)?))?);
+    }
+    Ok(documents)
+}
+
+/// The program without its tests, as a block of code.
+fn example(source: &str) -> String {
+    let program = source.split("\n#[cfg(test)]").next().unwrap_or(source);
+    format!("```rust\n{}\n```", program.trim_end())
 }
 
 fn from_binary(repository: &Repository) -> Result<Vec<Document>> {
@@ -96,4 +120,17 @@ fn arrows(repository: &Repository) -> Result<Document> {
         table.push_str(&format!("| `{}` | {may_use} |\n", row.package));
     }
     Document::new(repository, ARCHITECTURE, "arrows", &table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_example_is_shown_without_its_tests() {
+        assert_eq!(
+            example("//! A.\nfn main() {}\n\n#[cfg(test)]\nmod tests {}\n"),
+            "```rust\n//! A.\nfn main() {}\n```"
+        );
+    }
 }

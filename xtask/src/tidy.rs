@@ -33,7 +33,7 @@ impl Scope {
 /// Prints what is wrong; true when nothing is.
 pub(crate) fn run(repository: &Repository, scope: Scope) -> Result<bool> {
     let mut findings = check(repository)?;
-    findings.extend(docs::stale_arrows(repository)?.map(stale));
+    findings.extend(docs::stale_from_files(repository)?.into_iter().map(stale));
     if scope == Scope::FilesAndBinary {
         findings.extend(docs::stale_from_binary(repository)?.into_iter().map(stale));
     }

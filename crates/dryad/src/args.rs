@@ -5,9 +5,11 @@
 //! together is worked out in [`crate::options`].
 
 mod changes;
+mod staged;
 mod syntax;
 
 pub(crate) use changes::{LogArguments, PlaceArguments, RedoArguments, ShowArguments, UndoArguments, WayArguments};
+pub(crate) use staged::{ApplyArguments, AuditArguments, DiscardArguments, PendingArguments};
 pub(crate) use syntax::{GrepAstArguments, RewriteArguments, SyntaxArguments};
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
@@ -173,6 +175,14 @@ pub(crate) enum Command {
         #[arg(long)]
         keep: bool,
     },
+    /// List what waits for a decision in this workspace, or show one of it with its difference
+    Pending(PendingArguments),
+    /// Carry out what waits, after showing it
+    Apply(ApplyArguments),
+    /// Drop what waits; nothing is changed
+    Discard(DiscardArguments),
+    /// List every call of a tool in this workspace: what it did, how safe it was, how it ended
+    Audit(AuditArguments),
     /// List what was done in this workspace, the newest first
     Log(LogArguments),
     /// Show one operation: who asked for it, and the difference it made

@@ -1,18 +1,23 @@
 //! What the program can do, one file each.
 
 mod answer;
+mod apply;
+mod audit;
 mod changes;
 mod completions;
 mod demo;
+mod discard;
 mod doctor;
 mod gc;
 mod grep_ast;
 mod list_models;
 mod log;
+mod pending;
 mod redo;
 mod rewrite;
 mod settings_schema;
 mod show;
+mod staged;
 mod undo;
 mod verify;
 
@@ -32,6 +37,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Task::ListModels { search, json, workdir } => list_models::run(&search, json, &workdir).await,
         },
         Arguments::Command(Command::Demo { keep }) => demo::run(keep).await,
+        Arguments::Command(Command::Pending(arguments)) => pending::run(&arguments),
+        Arguments::Command(Command::Apply(arguments)) => apply::run(&arguments).await,
+        Arguments::Command(Command::Discard(arguments)) => discard::run(&arguments).await,
+        Arguments::Command(Command::Audit(arguments)) => audit::run(&arguments),
         Arguments::Command(Command::Log(arguments)) => log::run(&arguments),
         Arguments::Command(Command::Show(arguments)) => show::run(&arguments),
         Arguments::Command(Command::Undo(arguments)) => undo::run(arguments),

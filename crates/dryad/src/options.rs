@@ -173,7 +173,12 @@ pub(crate) fn workdir(given: Option<&Path>) -> Result<PathBuf, Failure> {
     }
 }
 
-fn directory(given: &Path, from: &Path, flag: &str) -> Result<PathBuf, Failure> {
+/// A directory that was typed, as it really is.
+///
+/// # Errors
+///
+/// When it is none; `flag` is named.
+pub(crate) fn directory(given: &Path, from: &Path, flag: &str) -> Result<PathBuf, Failure> {
     let shown = given.display();
     let real = from.join(given).canonicalize().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Failure::usage(format!("{flag}: no such directory: {shown}")),

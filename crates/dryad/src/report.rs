@@ -20,6 +20,8 @@ pub(crate) enum Exit {
     Usage,
     /// The user cancelled.
     Cancelled,
+    /// A command ran and ended with this code.
+    Command(u8),
 }
 
 impl Exit {
@@ -30,6 +32,7 @@ impl Exit {
             Self::Failed => 1,
             Self::Usage => 2,
             Self::Cancelled => 130,
+            Self::Command(code) => code,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! one (the demo). Invariant: nothing a tool or a model prints can steer the terminal, and a known
 //! key is covered even when it comes in pieces.
 
+mod resolution;
 mod summary;
 
 pub(crate) use summary::summary;
@@ -28,6 +29,9 @@ pub(crate) enum Detail {
     /// Also the first lines of every result.
     Results,
 }
+
+/// The tool that applies or discards what was staged.
+const RESOLVE: &str = "resolve";
 
 /// Lines of a result that are shown.
 const RESULT_LINES: usize = 8;
@@ -60,6 +64,8 @@ struct State {
     at_line_start: bool,
     /// What running calls are called.
     running: HashMap<String, String>,
+    /// Lines about what was staged meanwhile; they come behind the call that staged it.
+    staged: String,
     failure: Option<io::Error>,
 }
 
@@ -73,6 +79,7 @@ impl Screen {
             mask,
             at_line_start: true,
             running: HashMap::new(),
+            staged: String::new(),
             failure: None,
         };
         Self { state: Mutex::new(state), cancel }
@@ -165,8 +172,13 @@ impl State {
         let line = match event {
             SafetyEvent::SafetyWarning { text, .. } => style.dim(&format!("  ⚠ {text}")).into_owned(),
             SafetyEvent::PendingActionAdded { id, label, .. } => {
-                let label = self.clean(label);
-                format!("{} waits: {label} ({})", style.cyan("◇"), style.dim(id))
+                let line = format!("{} waits: {} ({})", style.cyan("◇"), self.clean(label), style.dim(id));
+                if !self.running.is_empty() {
+                    self.staged.push_str(&line);
+                    self.staged.push('\n');
+                    return Ok(());
+                }
+                line
             }
             SafetyEvent::PermissionRequest { .. }
             | SafetyEvent::PermissionResolved { .. }
@@ -185,13 +197,18 @@ impl State {
                 let called = self.clean(&format!("{tool_name} {}", summary(args)));
                 let line = format!("{} {}\n", self.streams.style.cyan("→"), called.trim_end());
                 self.running.insert((*tool_call_id).to_owned(), called.trim_end().to_owned());
-                self.activity(&line)
+                // A resolution is one block, drawn when it is known what came of it.
+                if *tool_name == RESOLVE { Ok(()) } else { self.activity(&line) }
             }
             ToolEvent::ToolExecutionUpdate { .. } => Ok(()),
             ToolEvent::ToolExecutionEnd { tool_call_id, tool_name, result, is_error, .. } => {
                 let called = self.running.remove(*tool_call_id).unwrap_or_else(|| (*tool_name).to_owned());
-                let text = self.finished(&called, result, *is_error);
-                self.activity(&text)
+                let text = match *tool_name {
+                    RESOLVE => resolution::block(result, *is_error, &|text| self.clean(text), self.streams.style),
+                    _ => self.finished(&called, result, *is_error),
+                };
+                let staged = std::mem::take(&mut self.staged);
+                self.activity(&(text + &staged))
             }
         }
     }
@@ -200,6 +217,10 @@ impl State {
         let style = self.streams.style;
         let text = self.clean(&result.content.iter().filter_map(UserBlock::as_text).collect::<Vec<_>>().join("\n"));
         let mut lines = String::new();
+        if is_staged(result) && !is_error {
+            // It is not done: what it would do is shown, and the line that says that it waits follows.
+            return block(&text, DIFF_LINES, |line| paint_diff(line, style));
+        }
         if self.detail == Detail::Results && !changes_files(result) {
             lines.push_str(&block(&text, RESULT_LINES, |line| style.dim(line).into_owned()));
         }
@@ -229,6 +250,11 @@ impl State {
 /// The difference that a result tells of, if it changed a file.
 fn diff_of(result: &ToolResult) -> Option<&str> {
     result.details.as_ref()?.get("diff")?.as_str().filter(|diff| !diff.is_empty())
+}
+
+/// Whether a result is only a preview.
+fn is_staged(result: &ToolResult) -> bool {
+    result.details.as_ref().is_some_and(|details| details.get("pendingAction").is_some())
 }
 
 fn changes_files(result: &ToolResult) -> bool {

@@ -93,6 +93,7 @@ impl Pipeline {
             Err(error) => return Err(lost_or_failed(error)),
         };
         if let Some(owner) = owner_of(&action.body)
+            && resolution.action == ResolutionAction::Apply
             && self.pending.callback(id).is_none()
             && !is_running(owner)
         {

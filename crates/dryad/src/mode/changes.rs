@@ -9,12 +9,14 @@ mod failure;
 mod ids;
 mod image;
 mod memory;
+mod sides;
 mod verdicts;
 
-pub(super) use content::{Content, Contents};
-pub(super) use diff::{LineCount, count, unified};
+pub(super) use content::{Content, Contents, from_tree};
+pub(super) use diff::LineCount;
 pub(super) use failure::{from_log, from_undo, from_workspace};
 pub(super) use ids::ShortIds;
 pub(super) use image::transition;
 pub(super) use memory::{Memory, local_time, print_notices, recover_known};
+pub(super) use sides::{Sides, sizes};
 pub(super) use verdicts::{Deed, Look, as_json, is_complete, meant, render};

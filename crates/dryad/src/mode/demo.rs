@@ -1,7 +1,7 @@
 //! `dryad demo`: an agent at work in a scratch project, with a scripted model and real tools.
 //!
-//! No key, no network, the same every time. At the end the agent's edit is taken back and done again,
-//! each with its proof. The project and the script are part of the program; the
+//! No key, no network, the same every time. The agent's edit is seen before it is made: it waits as a preview
+//! until the agent applies it. At the end it is taken back and done again, each with its proof. The project and the script are part of the program; the
 //! calls go through the same pipeline as everyone's. Nothing is left behind unless asked for.
 
 mod project;
@@ -13,7 +13,7 @@ use crate::output;
 use crate::prompt_input::Prompt;
 use crate::report::{Exit, Failure};
 use crate::screen::{Detail, Screen, Streams};
-use crate::settings::Settings;
+use crate::settings::{SafetySettings, Settings};
 use crate::signals::{self, Stops, Watch};
 use crate::terminal::Style;
 use crate::wiring::{self, Access, Bench, Chosen, Line, Place, mask};
@@ -26,6 +26,7 @@ use dryad_provider::models_file::ModelsFile;
 use dryad_provider::registry::{DEMO, Providers};
 use dryad_provider::scripted::{self, Script};
 use dryad_safety::clock::Clock;
+use dryad_safety::pipeline::AutoPreview;
 use dryad_safety::workspace::{Workspace as Memory, WorkspaceError};
 use project::Project;
 use std::fmt::Write as _;
@@ -64,10 +65,11 @@ async fn play(project: &Project, stops: &Stops) -> Result<Vec<Operation>, Failur
     let line = line(project).await?;
     let place = Place::new(&home, project.root(), Keep::Nothing)?;
     let memory = Arc::new(Memory::around(home.root(), project.root()));
+    let safety = SafetySettings { auto_preview: AutoPreview::All, ..SafetySettings::default() };
     let bench = Bench {
         workdir: project.root(),
         home: &home,
-        settings: &Settings::default(),
+        settings: &Settings { safety, ..Settings::default() },
         system: &SystemOptions { without_context_files: true, ..SystemOptions::default() },
         tools: &ToolSelection::Usual,
         roots: &[],
@@ -160,6 +162,7 @@ fn closing(operations: &[Operation], kept: Option<&Path>) -> String {
         "\nWhere to go from here\n\
          \x20 dryad -p \"what does this project do?\"   asks a real model (a key or a local server is needed)\n\
          \x20 dryad -p --script FILE \"…\"              plays a script of your own, as this demo did\n\
+         \x20 dryad pending, dryad apply              list what waits for your decision, and do it\n\
          \x20 dryad log, dryad undo                   list what an agent did, and take it back\n\
          \x20 dryad doctor                            tells what was found on this machine\n\
          \x20 README.md and docs/                     say the rest\n",

@@ -1,7 +1,7 @@
 //! `dryad show`: one operation, with the difference it made.
 
 use super::changes::{
-    Content, Contents, LineCount, Memory, ShortIds, count, from_log, from_workspace, local_time, transition, unified,
+    Contents, LineCount, Memory, ShortIds, Sides, from_log, from_workspace, local_time, sizes, transition,
 };
 use crate::args::ShowArguments;
 use crate::output;
@@ -9,7 +9,6 @@ use crate::report::{Exit, Failure};
 use crate::terminal::{Style, harmless};
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::id::OperationId;
-use dryad_protocol::image::Image;
 use dryad_protocol::operation::{Operation, OperationEffect, Outcome};
 use dryad_safety::oplog::{FileLog, LogError, State};
 use serde_json::{Value, json};
@@ -114,34 +113,8 @@ impl Shown<'_> {
         }
     }
 
-    /// One path: what became of it, and the difference of its text.
     fn difference(&self, change: &Change) -> String {
-        let name = harmless(&self.memory.shown(&change.path)).into_owned();
-        let mut text = format!("\n{}", self.style.bold(&name));
-        if let Some(what) = transition(&change.before, &change.after) {
-            write!(text, "  {}", harmless(&what)).ok();
-        }
-        text.push('\n');
-        match self.sides(change) {
-            (Content::None, Content::None) => {}
-            (Content::Lost { why, .. }, _) => drop(writeln!(text, "  not at hand before: {why}")),
-            (_, Content::Lost { why, .. }) => drop(writeln!(text, "  not at hand after: {why}")),
-            (before, after) => match (as_text(&before), as_text(&after)) {
-                (Some(before), Some(after)) if before == after => {}
-                (Some(before), Some(after)) => {
-                    let side = |image: &Image, letter: &str| match image.blob() {
-                        Some(_) => format!("{letter}/{name}"),
-                        None => "/dev/null".to_owned(),
-                    };
-                    writeln!(text, "--- {}\n+++ {}", side(&change.before, "a"), side(&change.after, "b")).ok();
-                    text.push_str(&unified(before, after, self.style));
-                }
-                (None, _) | (_, None) => {
-                    writeln!(text, "  not compared: {}", sizes(&change.before, &change.after)).ok();
-                }
-            },
-        }
-        text
+        self.sides(change).difference(&self.memory.shown(&change.path), change, self.style)
     }
 
     fn stat(&self) -> String {
@@ -150,34 +123,24 @@ impl Shown<'_> {
         let mut total = LineCount::default();
         for change in changes.iter() {
             let name = harmless(&self.memory.shown(&change.path)).into_owned();
-            let what = match self.lines(change) {
+            let what = match self.sides(change).lines() {
                 Some(lines) => {
                     total.added += lines.added;
                     total.removed += lines.removed;
-                    self.counted(lines)
+                    lines.painted(self.style)
                 }
                 None => sizes(&change.before, &change.after),
             };
             let became = transition(&change.before, &change.after).map(|what| format!("  {}", harmless(&what)));
             writeln!(text, "{name}  {what}{}", became.unwrap_or_default()).ok();
         }
-        writeln!(text, "{}, {}", paths(changes), self.counted(total)).ok();
+        writeln!(text, "{}, {}", paths(changes), total.painted(self.style)).ok();
         text
     }
 
-    fn counted(&self, lines: LineCount) -> String {
-        let (added, removed) = (format!("+{}", lines.added), format!("-{}", lines.removed));
-        format!("{} {}", self.style.green(&added), self.style.red(&removed))
-    }
-
-    /// How many lines differ, if both sides are texts at hand.
-    fn lines(&self, change: &Change) -> Option<LineCount> {
-        let (before, after) = self.sides(change);
-        Some(count(as_text(&before)?, as_text(&after)?))
-    }
-
-    fn sides(&self, change: &Change) -> (Content, Content) {
-        (self.contents.of(&change.path, &change.before), self.contents.of(&change.path, &change.after))
+    fn sides(&self, change: &Change) -> Sides {
+        let content = |image| self.contents.of(&change.path, image);
+        Sides { before: content(&change.before), after: content(&change.after) }
     }
 
     fn json(&self) -> Value {
@@ -189,7 +152,7 @@ impl Shown<'_> {
         match &self.operation.effect {
             OperationEffect::Command { command } => value["command"] = json!(command),
             OperationEffect::Files { changes } => {
-                value["changes"] = changes.iter().map(|change| self.change_json(change)).collect();
+                value["changes"] = changes.iter().map(|change| self.sides(change).json(change)).collect();
             }
             OperationEffect::Foreign { arguments, undo } => {
                 value["arguments"] = json!(arguments);
@@ -199,38 +162,6 @@ impl Shown<'_> {
         }
         value
     }
-
-    fn change_json(&self, change: &Change) -> Value {
-        let mut value = json!(change);
-        let (before, after) = self.sides(change);
-        if let (Some(before), Some(after)) = (as_text(&before), as_text(&after)) {
-            value["lines"] = json!(count(before, after));
-            value["diff"] = json!(unified(before, after, Style::PLAIN));
-        }
-        for (side, content) in [("beforeLost", before), ("afterLost", after)] {
-            if let Content::Lost { why, .. } = content {
-                value[side] = json!(why);
-            }
-        }
-        value
-    }
-}
-
-/// The text that a difference is drawn of; where there is no file it is empty.
-fn as_text(content: &Content) -> Option<&str> {
-    match content {
-        Content::None => Some(""),
-        Content::Text(text) => Some(text),
-        Content::Bytes { .. } | Content::Lost { .. } => None,
-    }
-}
-
-fn sizes(before: &Image, after: &Image) -> String {
-    let size = |image: &Image| match image {
-        Image::File(file) => format!("{} bytes", file.size),
-        Image::Absent | Image::Symlink { .. } | Image::Directory { .. } => "nothing".to_owned(),
-    };
-    format!("{} became {}", size(before), size(after))
 }
 
 fn paths(changes: &ChangeSet) -> String {

@@ -6,32 +6,40 @@ use crate::output;
 use crate::report::{Exit, Failure};
 use dryad_effects::lock::Lock;
 use dryad_effects::vault::Vault;
+use dryad_safety::oplog::FileLog;
 use std::cell::Cell;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
-/// Checks the log and the vault.
+/// Checks the logs and the vault.
 ///
 /// # Errors
 ///
 /// When there is damage, or something cannot be read.
 pub(super) fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
     let memory = Memory::open(arguments)?;
-    let walked = log(&memory);
+    let walked = logs(&memory);
     memory.print_notices();
-    let entries = walked?;
+    let (operations, calls) = walked?;
     let contents = vault(&memory.home.root().join("vault"))?;
-    output::print(&format!("verified: {entries} operations, {contents} kept contents, no damage\n"))?;
+    output::print(&format!(
+        "verified: {operations} operations, {calls} other calls, {contents} kept contents, no damage\n"
+    ))?;
     Ok(Exit::Done)
 }
 
-/// Walks the chain of the log; how many operations it holds.
-fn log(memory: &Memory) -> Result<u64, Failure> {
-    let (Some(workspace), Some(state)) = (memory.known(), memory.state()) else { return Ok(0) };
+/// Walks the chains of both logs; how many operations and how many other calls they hold.
+fn logs(memory: &Memory) -> Result<(u64, u64), Failure> {
+    let (Some(workspace), Some(state)) = (memory.known(), memory.state()) else { return Ok((0, 0)) };
     workspace.recover().map_err(|error| from_workspace(&error))?;
     let log = workspace.log().map_err(|error| from_workspace(&error))?;
-    let lock = state.join("lock");
-    let _lock = Lock::acquire(&lock).map_err(|error| Failure::failed(format!("{}: {error}", lock.display())))?;
+    let calls = workspace.calls().map_err(|error| from_workspace(&error))?;
+    Ok((walk(log, "operations", &state.join("lock"))?, walk(calls, "calls", &state.join("calls.lock"))?))
+}
+
+/// Walks the chain of one log while nobody appends to it; how many entries it holds.
+fn walk(log: &FileLog, what: &str, lock: &Path) -> Result<u64, Failure> {
+    let _lock = Lock::acquire(lock).map_err(|error| Failure::failed(format!("{}: {error}", lock.display())))?;
     let progress = Progress::new("log");
     let walked = log.verify(|done, total| progress.show(done, total)).map_err(|error| from_log(&error));
     progress.end();
@@ -40,12 +48,12 @@ fn log(memory: &Memory) -> Result<u64, Failure> {
         None => Ok(walked.entries),
         Some(damage) => Err(Failure::failed(format!(
             "{}: line {}, byte {}: {}",
-            state.join("oplog").display(),
+            log.path().display(),
             damage.line,
             damage.offset,
             damage.what
         ))
-        .hint(format!("The {} operations before it are as they were written.", walked.entries))),
+        .hint(format!("The {} {what} before it are as they were written.", walked.entries))),
     }
 }
 

@@ -120,6 +120,48 @@ fn text_streams_and_calls_have_lines_of_their_own() {
 }
 
 #[test]
+fn a_resolution_is_one_block_and_a_preview_is_not_called_done() {
+    let stage = stage(Detail::Brief);
+    let args = json!({"path": "a.txt"}).as_object().cloned().unwrap();
+    let started = ToolEvent::ToolExecutionStart { tool_call_id: "1", tool_name: "edit", args: &args };
+    stage.screen.emit(&started.into());
+    let added = SafetyEvent::PendingActionAdded { id: "0a", label: "edit: a.txt", source_tool_name: "edit" };
+    stage.screen.emit(&added.into());
+    let preview = ToolResult::text("Preview of edit: this will touch a.txt\n\na.txt: changed\n-1 old\n+1 new\n")
+        .with_details(json!({"pendingAction": {"id": "0a"}}));
+    let ended = ToolEvent::ToolExecutionEnd {
+        tool_call_id: "1",
+        tool_name: "edit",
+        result: &preview,
+        is_error: false,
+        truncated: false,
+        stored_path: None,
+    };
+    stage.screen.emit(&ended.into());
+    let details = |action: &str| json!({"action": action, "reason": "why", "label": "edit: a.txt"});
+    let asked = || json!({"action": "apply", "reason": "why"});
+    call(&stage.screen, "resolve", asked(), &ToolResult::text("Edited a.txt").with_details(details("apply")));
+    call(&stage.screen, "resolve", asked(), &ToolResult::text("Discarded: x").with_details(details("discard")));
+    call(&stage.screen, "resolve", asked(), &ToolResult::error("nothing was changed: a.txt changed"));
+    let standing = ToolResult::text("Planned").with_details(json!({"action": "apply", "reason": "the plan\nis good"}));
+    call(&stage.screen, "resolve", asked(), &standing);
+    expect![[r#"
+        → edit a.txt
+            Preview of edit: this will touch a.txt
+            
+            a.txt: changed
+            -1 old
+            +1 new
+        ◇ waits: edit: a.txt (0a)
+        ✓ Accept: edit: a.txt
+        ✓ Discard: edit: a.txt
+        ✗ Failed: nothing was changed: a.txt changed
+        ✓ Accept: the plan
+    "#]]
+    .assert_eq(&stage.activity.text());
+}
+
+#[test]
 fn the_demo_shows_results_too() {
     let stage = stage(Detail::Results);
     let long: String = (1..=20).map(|number| format!("line {number}\n")).collect();

@@ -9,11 +9,13 @@
 )]
 
 mod apis;
+mod audit;
 mod commands;
 mod demo;
 mod failures;
 mod input;
 mod json_mode;
+mod pending;
 mod prompts;
 mod proxy;
 mod safety;

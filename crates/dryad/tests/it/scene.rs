@@ -78,6 +78,11 @@ impl Scene {
 
     /// The program with these arguments, nothing on its input, and a clean environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        self.command_in(&self.work(), arguments)
+    }
+
+    /// The same in another directory.
+    pub(crate) fn command_in(&self, directory: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dryad"));
         command
             .args(arguments)
@@ -85,7 +90,7 @@ impl Scene {
             .env("HOME", self.root.path().join("home"))
             .env("TMPDIR", self.tmp())
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .current_dir(self.work())
+            .current_dir(directory)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -67,16 +67,24 @@ impl Contents<'_> {
                 None => return Content::Lost { size: file.size, why: error.to_string() },
             },
         };
+        Content::of_bytes(bytes)
+    }
+}
+
+impl Content {
+    /// These bytes, if they are not too many to compare.
+    pub(in crate::mode) fn of_bytes(bytes: Vec<u8>) -> Self {
+        let size = bytes.len() as u64;
         let is_binary = bytes.get(..SEARCHED.min(bytes.len())).is_some_and(|start| start.contains(&0));
         match String::from_utf8(bytes) {
-            Ok(text) if !is_binary => Content::Text(text),
-            Ok(_) | Err(_) => Content::Bytes { size: file.size },
+            Ok(text) if !is_binary && size <= LARGEST => Self::Text(text),
+            Ok(_) | Err(_) => Self::Bytes { size },
         }
     }
 }
 
 /// The bytes of the file in the tree, if they are the ones that are looked for.
-fn from_tree(path: &FilePath, file: &FileImage) -> Option<Vec<u8>> {
+pub(in crate::mode) fn from_tree(path: &FilePath, file: &FileImage) -> Option<Vec<u8>> {
     let metadata = path.as_path().symlink_metadata().ok()?;
     if !metadata.is_file() || metadata.len() != file.size {
         return None;

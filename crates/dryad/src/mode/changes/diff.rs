@@ -21,8 +21,16 @@ pub(in crate::mode) struct LineCount {
     pub(in crate::mode) removed: usize,
 }
 
+impl LineCount {
+    /// The numbers with their signs.
+    pub(in crate::mode) fn painted(self, style: Style) -> String {
+        let (added, removed) = (format!("+{}", self.added), format!("-{}", self.removed));
+        format!("{} {}", style.green(&added), style.red(&removed))
+    }
+}
+
 /// Counts the lines that differ.
-pub(in crate::mode) fn count(before: &str, after: &str) -> LineCount {
+pub(super) fn count(before: &str, after: &str) -> LineCount {
     let mut count = LineCount::default();
     for op in compare(before, after).ops() {
         match op {
@@ -39,7 +47,7 @@ pub(in crate::mode) fn count(before: &str, after: &str) -> LineCount {
 }
 
 /// The hunks that make `after` of `before`.
-pub(in crate::mode) fn unified(before: &str, after: &str, style: Style) -> String {
+pub(super) fn unified(before: &str, after: &str, style: Style) -> String {
     let diff = compare(before, after);
     let mut text = String::new();
     for group in diff.grouped_ops(CONTEXT) {

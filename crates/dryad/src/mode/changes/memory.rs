@@ -14,6 +14,7 @@ use dryad_protocol::path::FilePath;
 use dryad_protocol::time::Timestamp;
 use dryad_safety::workspace::Workspace;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A workspace in which something was recorded.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub(in crate::mode) struct Memory {
     root: Option<PathBuf>,
     /// Its id, as far as it has one.
     id: Option<String>,
-    workspace: Workspace,
+    workspace: Arc<Workspace>,
 }
 
 impl Memory {
@@ -39,12 +40,12 @@ impl Memory {
         let workdir = options::workdir(place.cwd.as_deref())?;
         let home = Home::find(&workdir)?;
         let (root, id) = find(&home, &workdir)?.map(|found| (found.root, found.id)).unzip();
-        let workspace = Workspace::around(home.root(), &workdir);
+        let workspace = Arc::new(Workspace::around(home.root(), &workdir));
         Ok(Self { workdir, home, root, id, workspace })
     }
 
     /// The workspace, if anything was ever recorded in it.
-    pub(in crate::mode) fn known(&self) -> Option<&Workspace> {
+    pub(in crate::mode) fn known(&self) -> Option<&Arc<Workspace>> {
         self.id.as_ref().map(|_| &self.workspace)
     }
 
@@ -53,7 +54,7 @@ impl Memory {
     /// # Errors
     ///
     /// When nothing was ever recorded in it.
-    pub(in crate::mode) fn workspace(&self) -> Result<&Workspace, Failure> {
+    pub(in crate::mode) fn workspace(&self) -> Result<&Arc<Workspace>, Failure> {
         self.known().ok_or_else(|| {
             Failure::failed(format!("nothing is recorded for {}", self.workdir.display()))
                 .hint("Change to a directory in which dryad has worked, or give --cwd.")
@@ -74,6 +75,11 @@ impl Memory {
     /// Where the workspace's log and lock lie.
     pub(in crate::mode) fn state(&self) -> Option<PathBuf> {
         Some(self.home.root().join("workspaces").join(self.id.as_ref()?))
+    }
+
+    /// The directory that everything in it lies below, as far as it has one.
+    pub(in crate::mode) fn root(&self) -> Option<&Path> {
+        self.root.as_deref()
     }
 
     /// A path as people read it: from the workspace's root, if it lies below.

@@ -1,0 +1,89 @@
+//! Both sides of one change, and what is drawn of them.
+
+use super::content::Content;
+use super::diff::{LineCount, count, unified};
+use super::image::transition;
+use crate::terminal::{Style, harmless};
+use dryad_protocol::change_set::Change;
+use dryad_protocol::image::Image;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// What stood at a path, and what stands there afterwards.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(in crate::mode) struct Sides {
+    /// Before the change.
+    pub(in crate::mode) before: Content,
+    /// After it.
+    pub(in crate::mode) after: Content,
+}
+
+impl Sides {
+    /// One path under this name: what became of it, and the difference of its text.
+    pub(in crate::mode) fn difference(&self, name: &str, change: &Change, style: Style) -> String {
+        let name = harmless(name).into_owned();
+        let mut text = format!("\n{}", style.bold(&name));
+        if let Some(what) = transition(&change.before, &change.after) {
+            write!(text, "  {}", harmless(&what)).ok();
+        }
+        text.push('\n');
+        match (&self.before, &self.after) {
+            (Content::None, Content::None) => {}
+            (Content::Lost { why, .. }, _) => drop(writeln!(text, "  not at hand before: {why}")),
+            (_, Content::Lost { why, .. }) => drop(writeln!(text, "  not at hand after: {why}")),
+            (before, after) => match (as_text(before), as_text(after)) {
+                (Some(before), Some(after)) if before == after => {}
+                (Some(before), Some(after)) => {
+                    let side = |image: &Image, letter: &str| match image.blob() {
+                        Some(_) => format!("{letter}/{name}"),
+                        None => "/dev/null".to_owned(),
+                    };
+                    writeln!(text, "--- {}\n+++ {}", side(&change.before, "a"), side(&change.after, "b")).ok();
+                    text.push_str(&unified(before, after, style));
+                }
+                (None, _) | (_, None) => {
+                    writeln!(text, "  not compared: {}", sizes(&change.before, &change.after)).ok();
+                }
+            },
+        }
+        text
+    }
+
+    /// How many lines differ, if both sides are texts at hand.
+    pub(in crate::mode) fn lines(&self) -> Option<LineCount> {
+        Some(count(as_text(&self.before)?, as_text(&self.after)?))
+    }
+
+    /// The change and its difference, for programs.
+    pub(in crate::mode) fn json(&self, change: &Change) -> Value {
+        let mut value = json!(change);
+        if let (Some(before), Some(after)) = (as_text(&self.before), as_text(&self.after)) {
+            value["lines"] = json!(count(before, after));
+            value["diff"] = json!(unified(before, after, Style::PLAIN));
+        }
+        for (side, content) in [("beforeLost", &self.before), ("afterLost", &self.after)] {
+            if let Content::Lost { why, .. } = content {
+                value[side] = json!(why);
+            }
+        }
+        value
+    }
+}
+
+/// How large both sides of a change are.
+pub(in crate::mode) fn sizes(before: &Image, after: &Image) -> String {
+    let size = |image: &Image| match image {
+        Image::File(file) => format!("{} bytes", file.size),
+        Image::Absent | Image::Symlink { .. } | Image::Directory { .. } => "nothing".to_owned(),
+    };
+    format!("{} became {}", size(before), size(after))
+}
+
+/// The text that a difference is drawn of; where there is no file it is empty.
+fn as_text(content: &Content) -> Option<&str> {
+    match content {
+        Content::None => Some(""),
+        Content::Text(text) => Some(text),
+        Content::Bytes { .. } | Content::Lost { .. } => None,
+    }
+}

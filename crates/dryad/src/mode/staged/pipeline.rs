@@ -1,0 +1,50 @@
+//! The pipeline that a person resolves a staged plan with: the built-in tools and the granted roots, and no
+//! model.
+
+use super::Staged;
+use crate::options;
+use crate::report::Failure;
+use crate::wiring::{Access, Workshop, mask, tool_settings};
+use dryad_provider::registry::DEMO;
+use dryad_provider::scripted;
+use dryad_safety::gate::GrantedRoots;
+use dryad_safety::pipeline::Pipeline;
+use dryad_safety::registry::Registry;
+use dryad_tools::builtin;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A pipeline that applies what the built-in tools have planned, below the workspace's root and these.
+///
+/// # Errors
+///
+/// When a file of the user's cannot be understood, or a root is no directory.
+pub(in crate::mode) async fn pipeline(staged: &Staged, roots: &[PathBuf]) -> Result<Pipeline, Failure> {
+    let workdir = &staged.memory.workdir;
+    let workshop = Workshop::open(workdir)?;
+    let keys = Access::load(&workshop.home)?.keys(None);
+    let registry = Registry::default();
+    for tool in builtin(&tool_settings(&workshop.settings, None, false)) {
+        registry.register(tool).map_err(|error| Failure::failed(error.to_string()))?;
+    }
+    let mut pipeline = Pipeline::new(Arc::new(registry), staged.workspace()?.clone(), workdir);
+    // A model of no provider: the keys at hand and the variables are what is covered.
+    pipeline.surroundings.mask = mask(&keys, &scripted::model(DEMO)).await;
+    let mut granted = vec![workdir.clone(), std::env::temp_dir()];
+    granted.extend(staged.memory.root().map(ToOwned::to_owned));
+    granted.extend(workshop.settings.roots.iter().map(|root| workdir.join(root)));
+    for root in roots {
+        granted.push(options::directory(root, workdir, "--root")?);
+    }
+    pipeline.gates.push(Box::new(GrantedRoots::new(granted)));
+    Ok(pipeline)
+}
+
+/// A pipeline that can do nothing but drop what is staged.
+///
+/// # Errors
+///
+/// When nothing was ever recorded here.
+pub(in crate::mode) fn bare_pipeline(staged: &Staged) -> Result<Pipeline, Failure> {
+    Ok(Pipeline::new(Arc::new(Registry::default()), staged.workspace()?.clone(), &staged.memory.workdir))
+}
