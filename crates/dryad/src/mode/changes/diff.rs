@@ -30,7 +30,7 @@ impl LineCount {
 }
 
 /// Counts the lines that differ.
-pub(super) fn count(before: &str, after: &str) -> LineCount {
+pub(in crate::mode) fn count(before: &str, after: &str) -> LineCount {
     let mut count = LineCount::default();
     for op in compare(before, after).ops() {
         match op {
@@ -47,7 +47,7 @@ pub(super) fn count(before: &str, after: &str) -> LineCount {
 }
 
 /// The hunks that make `after` of `before`.
-pub(super) fn unified(before: &str, after: &str, style: Style) -> String {
+pub(in crate::mode) fn unified(before: &str, after: &str, style: Style) -> String {
     let diff = compare(before, after);
     let mut text = String::new();
     for group in diff.grouped_ops(CONTEXT) {

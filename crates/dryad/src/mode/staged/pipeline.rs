@@ -4,13 +4,12 @@
 use super::Staged;
 use crate::options;
 use crate::report::Failure;
-use crate::wiring::{Access, Workshop, mask, tool_settings};
+use crate::wiring::{Access, Workshop, all_tools, mask};
 use dryad_provider::registry::DEMO;
 use dryad_provider::scripted;
 use dryad_safety::gate::GrantedRoots;
 use dryad_safety::pipeline::Pipeline;
 use dryad_safety::registry::Registry;
-use dryad_tools::builtin;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -24,7 +23,7 @@ pub(in crate::mode) async fn pipeline(staged: &Staged, roots: &[PathBuf]) -> Res
     let workshop = Workshop::open(workdir)?;
     let keys = Access::load(&workshop.home)?.keys(None);
     let registry = Registry::default();
-    for tool in builtin(&tool_settings(&workshop.settings, None, false)) {
+    for tool in all_tools(&workshop.settings, None, false) {
         registry.register(tool).map_err(|error| Failure::failed(error.to_string()))?;
     }
     let mut pipeline = Pipeline::new(Arc::new(registry), staged.workspace()?.clone(), workdir);
