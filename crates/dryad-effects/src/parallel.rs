@@ -5,6 +5,7 @@
 //! in the order of the items, whoever worked on them.
 
 use std::panic::resume_unwind;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -23,8 +24,9 @@ pub fn in_parts<T: Sync, R: Send, E: Send>(
     items: &[T],
     work: impl Fn(&[T]) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-    if items.len() <= FEW || threads == 1 {
+    // How many threads there are takes longer to find out than a few items take.
+    let threads = if items.len() <= FEW { 1 } else { threads() };
+    if threads == 1 {
         return Ok(vec![work(items)?]);
     }
     let next = AtomicUsize::new(0);
@@ -50,6 +52,11 @@ pub fn in_parts<T: Sync, R: Send, E: Send>(
     });
     done.sort_unstable_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+fn threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS))
 }
 
 #[cfg(test)]

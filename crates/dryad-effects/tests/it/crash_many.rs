@@ -12,11 +12,11 @@ use dryad_protocol::path::FilePath;
 use std::fs;
 use std::path::Path;
 
-const FILES: usize = 400;
+const FILES: usize = 200;
 const PER_DIRECTORY: usize = 90;
 
 /// How many of the steps are tried.
-const TRIED: u64 = 25;
+const TRIED: u64 = 12;
 
 impl Place {
     fn many(&self) -> Vec<FilePath> {
