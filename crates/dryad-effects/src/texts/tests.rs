@@ -1,3 +1,5 @@
+//! Packs of texts: kept, read back, collected.
+
 use super::*;
 use crate::contents::Contents;
 use dryad_protocol::change_set::{Change, ChangeSet};

@@ -132,7 +132,7 @@ fn a_line_written_among_many_is_in_the_file_afterwards() {
     let (mut refused, mut applied) = (0, 0);
     for step in some_steps(&parent, "apply-many") {
         let place = fresh(&parent, "apply-many");
-        let file = place.at("2/file-201");
+        let file = place.at("1/file-101");
         let fault = format!("write:{step}:{}", file.display());
         let succeeded = run_child(&place.root, "apply-many", &fault, Renames::Exchange);
         let (text, is_recorded) = (fs::read_to_string(&file).unwrap(), !place.records().is_empty());

@@ -1,3 +1,5 @@
+//! Rules: what parses, and what they match.
+
 use super::*;
 
 fn problem(text: &str) -> Problem {

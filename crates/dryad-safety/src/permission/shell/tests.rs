@@ -1,3 +1,5 @@
+//! Commands as the grammar reads them.
+
 use super::*;
 
 fn lines(text: &str) -> Vec<String> {

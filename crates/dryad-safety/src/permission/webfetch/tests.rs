@@ -1,3 +1,5 @@
+//! Addresses: what is one, and whose it is.
+
 use super::*;
 
 fn private(address: &str) -> bool {

@@ -32,7 +32,6 @@ fn protected_directories_and_dangerous_paths_are_asked_about() {
         "~/.ssh/authorized_keys",
         ".git/hooks/pre-commit",
         ".git/config",
-        "/root/.profile",
         "/home/somebody/.bashrc",
         "/var/spool/cron/x",
     ];
