@@ -45,7 +45,7 @@ fn pi(directory: &Path) -> Result<()> {
     }
     println!("packages: {PI} will be installed in {}", directory.display());
     make_directory(directory)?;
-    let mut npm = process::command("npm", directory);
+    let mut npm = process::npm(directory);
     npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]).arg(directory).arg(PI);
     if !process::succeeds(&mut npm)? {
         bail!("{PI} could not be installed; try `npm install {PI}` by hand to see why");

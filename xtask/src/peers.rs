@@ -26,7 +26,7 @@ pub(crate) fn ast_grep(repository: &Repository) -> Result<PathBuf> {
     let (name, version) = AST_GREP;
     println!("peers: {name} {version} is missing and will be installed in {}", directory.display());
     make_directory(&directory)?;
-    let mut npm = process::command("npm", &directory);
+    let mut npm = process::npm(&directory);
     npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"]).arg(&directory);
     npm.arg(format!("{name}@{version}"));
     let installed = process::succeeds(&mut npm);

@@ -20,6 +20,16 @@ pub(crate) fn cargo(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// `npm`, which trusts the machine's own certificates besides those it brings along.
+pub(crate) fn npm(directory: &Path) -> Command {
+    const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
+    let mut command = command("npm", directory);
+    if std::env::var_os("NODE_EXTRA_CA_CERTS").is_none() && Path::new(CERTIFICATES).exists() {
+        command.env("NODE_EXTRA_CA_CERTS", CERTIFICATES);
+    }
+    command
+}
+
 /// Runs to the end, its output shown as it comes; whether it succeeded.
 pub(crate) fn succeeds(command: &mut Command) -> Result<bool> {
     let status = command.status().with_context(|| format!("cannot start {}", program_of(command)))?;
