@@ -4,6 +4,7 @@
 
 mod batch;
 mod deferred;
+mod denied;
 mod foreign;
 mod model;
 mod named;
