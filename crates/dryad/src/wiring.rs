@@ -16,6 +16,7 @@ pub(crate) use access::Access;
 pub(crate) use choice::{Chosen, choose, local_models, local_servers};
 pub(crate) use noted::LastError;
 pub(crate) use place::Place;
+pub(crate) use safety::policy;
 pub(crate) use secrets::mask;
 pub(crate) use tools::all_tools;
 

@@ -1,8 +1,9 @@
 //! The gates before every call, in their order, and what is staged.
 
 use super::Bench;
-use crate::home::project_settings_file;
+use crate::home::{Home, project_settings_file};
 use crate::report::Failure;
+use crate::settings::Settings;
 use dryad_agent::challenge::ModelChallenger;
 use dryad_safety::gate::checkpoint::{Checkpoint, CheckpointAnswer, CheckpointHandler, CheckpointRequest};
 use dryad_safety::gate::permission::Permission;
@@ -12,7 +13,7 @@ use dryad_safety::observer::Observer;
 use dryad_safety::permission::{Engine, Mode, Policy, RuleError, tighten};
 use dryad_safety::pipeline::Staging;
 use futures_util::future::BoxFuture;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Releases everything, as a flag said.
@@ -34,7 +35,9 @@ pub(super) fn gates(
     challenger: ModelChallenger,
     observer: &Observer,
 ) -> Result<Vec<Box<dyn Gate>>, Failure> {
-    let engine = Arc::new(Engine::new(policy(bench)?));
+    let Bench { settings, home, workdir, .. } = *bench;
+    let policy = policy(settings, home, workdir, granted(bench), bench.permission.mode)?;
+    let engine = Arc::new(Engine::new(policy));
     let handler: Option<Arc<dyn CheckpointHandler>> =
         if bench.permission.releases_checkpoints { Some(Arc::new(ReleasesAll)) } else { None };
     let checkpoint: Box<dyn Gate> = Box::new(Checkpoint::new(handler, observer.clone()));
@@ -57,19 +60,29 @@ pub(super) fn staging(bench: &Bench<'_>) -> Staging {
 }
 
 /// What the permission engine goes by: the user's settings, tightened by the project's.
-fn policy(bench: &Bench<'_>) -> Result<Policy, Failure> {
-    let [user_file, project_file] = [bench.home.settings_file(), project_settings_file(bench.workdir)];
+///
+/// # Errors
+///
+/// When a rule of the settings cannot be understood.
+pub(crate) fn policy(
+    settings: &Settings,
+    home: &Home,
+    workdir: &Path,
+    roots: Vec<PathBuf>,
+    mode: Option<Mode>,
+) -> Result<Policy, Failure> {
+    let [user_file, project_file] = [home.settings_file(), project_settings_file(workdir)];
     let usual = Policy {
         mode: Mode::Yolo,
-        roots: granted(bench),
+        roots,
         home: std::env::home_dir().filter(|home| home.is_absolute()),
         ..Policy::default()
     };
-    let user = bench.settings.permissions.apply(&user_file.display().to_string(), usual);
+    let user = settings.permissions.apply(&user_file.display().to_string(), usual);
     let mut user = user.map_err(|error| unusable(&error))?;
-    user.mode = bench.permission.mode.unwrap_or(user.mode);
+    user.mode = mode.unwrap_or(user.mode);
     let least = Policy { mode: user.mode, dangerous: user.dangerous, ..Policy::default() };
-    let project = bench.settings.project_permissions.apply(&project_file.display().to_string(), least);
+    let project = settings.project_permissions.apply(&project_file.display().to_string(), least);
     let policy = tighten(user, project.map_err(|error| unusable(&error))?);
     for ignored in &policy.ignored {
         tracing::warn!("{}: {ignored}", project_file.display());

@@ -96,3 +96,15 @@ fn always_ask_lets_only_reading_pass() {
     assert!(said[2].starts_with("Permission denied for tool \"write\""), "{said:?}");
     assert!(!scene.work().join("f").exists());
 }
+
+#[test]
+fn what_a_rule_denies_is_not_applied_by_hand_either() {
+    let scene = command("rm -rf ~/keepsakes");
+    let said = results(&scene, &["x"]);
+    assert!(said[0].contains("dryad apply"), "{said:?}");
+    scene.write_home("settings.json", r#"{"permissions": {"deny": ["bash(prefix:rm)"]}}"#);
+    let refused = scene.run(&["apply", "--yes"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("Permission denied"), "{refused:?}");
+    scene.run(&["discard", "--yes"]).done();
+}

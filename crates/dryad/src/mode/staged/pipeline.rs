@@ -1,13 +1,16 @@
-//! The pipeline that a person resolves a staged plan with: the built-in tools and the granted roots, and no
+//! The pipeline that a person resolves a staged plan with: the built-in tools, the rules that deny, the granted roots, and no
 //! model.
 
 use super::Staged;
 use crate::options;
 use crate::report::Failure;
-use crate::wiring::{Access, Workshop, all_tools, mask};
+use crate::wiring::{Access, Workshop, all_tools, mask, policy};
 use dryad_provider::registry::DEMO;
 use dryad_provider::scripted;
 use dryad_safety::gate::GrantedRoots;
+use dryad_safety::gate::permission::Permission;
+use dryad_safety::observer::Observer;
+use dryad_safety::permission::Engine;
 use dryad_safety::pipeline::Pipeline;
 use dryad_safety::registry::Registry;
 use std::path::PathBuf;
@@ -35,6 +38,9 @@ pub(in crate::mode) async fn pipeline(staged: &Staged, roots: &[PathBuf]) -> Res
     for root in roots {
         granted.push(options::directory(root, workdir, "--root")?);
     }
+    // Applying is a yes to every question, and to nothing that a rule denies.
+    let policy = policy(&workshop.settings, &workshop.home, workdir, granted.clone(), None)?;
+    pipeline.gates.push(Box::new(Permission::new(Arc::new(Engine::new(policy)), None, Observer::default())));
     pipeline.gates.push(Box::new(GrantedRoots::new(granted)));
     Ok(pipeline)
 }
