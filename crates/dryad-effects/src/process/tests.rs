@@ -136,7 +136,9 @@ async fn running_out_of_time_ends_the_whole_group() {
 #[tokio::test]
 async fn cancelling_keeps_what_was_printed_and_the_last_words() {
     let place = Place::new();
-    let command = "trap 'echo bye; exit 0' TERM; echo hello; sleep 600 & echo $$ > ids; wait";
+    // A child that has not become `sleep` yet would still hear the request as the shell that it was.
+    let command = "trap 'echo bye; exit 0' TERM; echo hello; sleep 600 & \
+                   until grep -q sleep /proc/$!/comm; do :; done; echo $$ > ids; wait";
     let cancel = async {
         place.ids("ids", 1).await;
         place.cancel.cancel();

@@ -101,6 +101,7 @@ pub(super) fn accompany(
         match word {
             Word::Watched => {
                 notifier = inbox.descriptor().zip(judge.take()).map(|(listener, judge)| Notifier::new(listener, judge));
+                ended.deaf = notifier.as_mut().is_some_and(|notifier| !notifier.hears_knock(&ours));
             }
             Word::Unwatched(reason) => ended.unwatched = Some(reason),
             Word::NotStarted(reason) => {

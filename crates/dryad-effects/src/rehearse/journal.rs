@@ -54,6 +54,7 @@ pub(super) async fn rehearse(
         };
         OutsideWrite { path: written.path, kind }
     };
+    let floor = request.floor().err().map(|error| Limit::NoFloor(error.to_string()));
     Ok(Rehearsed {
         changes,
         contents,
@@ -61,7 +62,7 @@ pub(super) async fn rehearse(
         outside_writes: ended.written.into_iter().map(outside).collect(),
         network_attempts: attempts(ended.connects),
         left_running: ended.left_running,
-        limits: request.floor().err().map(|error| Limit::NoFloor(error.to_string())).into_iter().collect(),
+        limits: floor.into_iter().chain(ended.deaf.then_some(Limit::Deaf)).collect(),
         _claims: vec![claim],
         ..Rehearsed::of(outcome, Rung::Journal)
     })

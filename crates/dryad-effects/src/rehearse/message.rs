@@ -127,6 +127,8 @@ pub(super) struct Ended {
     pub(super) written: Vec<Written>,
     /// Why directories could not be renamed and connections not be seen.
     pub(super) unwatched: Option<String>,
+    /// Whether connections went unseen although other calls were watched.
+    pub(super) deaf: bool,
 }
 
 /// Something written outside the roots.

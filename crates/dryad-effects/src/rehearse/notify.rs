@@ -14,8 +14,13 @@ pub(super) use filter::{Watch, watch_me};
 use super::calls::{self, checked};
 use ledger::Ledger;
 use rename::Mover;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 
 /// What a watched call is answered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -56,6 +61,18 @@ impl<'j> Notifier<'j> {
 
     pub(super) fn listener(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
+    }
+
+    /// Whether a [`knock`] of the process at the other end of `link` is heard here, and answers it. Without one the
+    /// process goes on, and `link` tells.
+    pub(super) fn hears_knock(&mut self, link: &UnixStream) -> bool {
+        let listener = self.listener.as_fd();
+        let mut events = [PollFd::from_borrowed_fd(listener, PollFlags::IN), PollFd::new(link, PollFlags::IN)];
+        while poll(&mut events, None) == Err(Errno::INTR) {}
+        if !events.first().is_some_and(|event| event.revents().contains(PollFlags::IN)) {
+            return false;
+        }
+        receive(&self.listener).and_then(|call| answer(&self.listener, call.id, Verdict::GoOn)).is_ok()
     }
 
     /// Answers one call that waits.
@@ -134,10 +151,19 @@ fn answer(listener: &OwnedFd, id: u64, verdict: Verdict) -> io::Result<()> {
     checked(i64::from(result)).map(drop)
 }
 
+/// Makes a connection that sends nothing to anybody. Where another supervisor answers such calls, it is not heard here.
+pub(super) fn knock() {
+    let discard = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9);
+    if let Ok(socket) = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None) {
+        // Whether it comes about says nothing.
+        connect(&socket, &discard).ok();
+    }
+}
+
 /// Finds out whether watching works: a child's call is answered with an error that the kernel would not give.
 pub(super) fn try_out() -> io::Result<()> {
     const ODD: i32 = libc::EXDEV;
-    let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+    let (ours, theirs) = UnixStream::pair()?;
     match calls::split(0)? {
         calls::Twin::Child => {
             let listener =

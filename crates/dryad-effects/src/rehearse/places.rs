@@ -189,6 +189,7 @@ impl Set {
             self.trees.iter().filter(|tree| tree.granted).filter_map(|tree| foreign_in(&tree.root)).collect();
         let split = self.split.into_iter().map(Limit::Split);
         let read_only = ended.read_only.into_iter().map(|(path, why)| Limit::ReadOnly(path.as_path().to_owned(), why));
+        let unseen = ended.unwatched.map(Limit::Unwatched).or(ended.deaf.then_some(Limit::Deaf));
         Ok(Rehearsed {
             outcome,
             changes,
@@ -198,7 +199,7 @@ impl Set {
             changed_meanwhile,
             network_attempts: attempts(ended.connects),
             left_running: ended.left_running,
-            limits: split.chain(read_only).chain(foreign).chain(ended.unwatched.map(Limit::Unwatched)).collect(),
+            limits: split.chain(read_only).chain(foreign).chain(unseen).collect(),
             rung,
             _claims: self.claims,
             _memory: memory,

@@ -59,6 +59,8 @@ pub enum Limit {
     ReadOnly(PathBuf, String),
     /// Directories could not be renamed and connections were not seen, and why.
     Unwatched(String),
+    /// Connections were not seen: something around dryad answers them first.
+    Deaf,
     /// This belongs to another user or group; in a rehearsal such files can be read but not changed.
     Foreign(PathBuf),
     /// The command really ran, and nothing kept it from deleting files outside the granted roots; why.
@@ -138,6 +140,9 @@ impl fmt::Display for Limit {
             Self::ReadOnly(path, why) => write!(formatter, "{} could only be read: {why}", path.display()),
             Self::Unwatched(why) => {
                 write!(formatter, "directories could not be renamed, connections were not seen: {why}")
+            }
+            Self::Deaf => {
+                formatter.write_str("connections were not seen: a supervisor outside dryad answers them first")
             }
             Self::Foreign(path) => {
                 write!(formatter, "{} belongs to somebody else and could only be read", path.display())

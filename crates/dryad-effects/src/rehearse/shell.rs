@@ -20,7 +20,7 @@ use std::process::Command;
 /// What the shell's process says before it is the shell. Afterwards the channel is closed.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) enum Word {
-    /// Its system calls can be watched with the descriptor that comes along.
+    /// Its system calls can be watched with the descriptor that comes along; a [knock](notify::knock) follows.
     Watched,
     /// They cannot.
     Unwatched(String),
@@ -91,7 +91,12 @@ fn try_to_become(play: &Play, bounds: &Bounds<'_>, link: &UnixStream) -> io::Err
             Floor::enter(floor.rules())?;
         }
         match notify::watch_me(bounds.watch) {
-            Ok(listener) => channel::send(link, &Word::Watched, &[listener.as_fd()]),
+            Ok(listener) => {
+                channel::send(link, &Word::Watched, &[listener.as_fd()])?;
+                drop(listener);
+                notify::knock();
+                Ok(())
+            }
             Err(error) => channel::send(link, &Word::Unwatched(error.to_string()), &[]),
         }
     };

@@ -181,6 +181,49 @@ async fn inside_without_namespaces() {
     assert!(place.at("file").exists());
 }
 
+/// Numbers of the system calls prctl, seccomp and connect.
+#[cfg(target_arch = "x86_64")]
+const CALLS: [u32; 3] = [157, 317, 42];
+#[cfg(not(target_arch = "x86_64"))]
+const CALLS: [u32; 3] = [167, 277, 203];
+
+#[test]
+fn where_a_supervisor_answers_connections_that_is_said() {
+    let [prctl, seccomp, connect] = CALLS;
+    // A filter of four instructions: whoever connects is told that the network is down.
+    let supervise = format!(
+        "syscall({prctl}, 38, 1, 0, 0, 0); \
+         my $filter = pack('SCCL' x 4, 32, 0, 0, 0, 21, 0, 1, {connect}, 6, 0, 0, 0x50064, 6, 0, 0, 0x7fff0000); \
+         syscall({seccomp}, 1, 0, pack('Sx6P', 4, $filter)) == 0 or die $!; exec @ARGV"
+    );
+    let output = Command::new("perl")
+        .args(["-e", &supervise])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "rehearse::ladder::inside_a_supervisor", "--nocapture"])
+        .env("DRYAD_TEST_HELPER", helper())
+        .env("DRYAD_TEST_INSIDE", "supervisor")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[tokio::test]
+async fn inside_a_supervisor() {
+    if files().is_none() {
+        return;
+    }
+    let place = Place::new();
+    for highest in [Rung::Overlay, Rung::Journal] {
+        let command = "(exec 3<>/dev/tcp/127.0.0.1/9) 2>&1; mkdir -p a; mv a b";
+        let request = RehearsalRequest { highest, lowest: Rung::Journal, ..place.request(command) };
+        let rehearsed = place.start(&request).await.unwrap();
+        assert!(rehearsed.outcome.output.text.contains("Network is down"), "{}", rehearsed.outcome.output.text);
+        assert_eq!((rehearsed.limits.as_slice(), rehearsed.network_attempts.len()), (&[Limit::Deaf][..], 0));
+        assert_eq!(rehearsed.changes.len(), 1);
+    }
+}
+
 /// Rehearses until it is killed: not a test by itself, but what one starts.
 #[tokio::test]
 async fn inside_until_killed() {

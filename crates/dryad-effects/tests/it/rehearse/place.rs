@@ -6,7 +6,9 @@ use dryad_effects::contents::Contents;
 use dryad_effects::mask::Mask;
 use dryad_effects::process::Surroundings;
 use dryad_effects::record_file::RecordFile;
-use dryad_effects::rehearse::{Helper, Network, Rehearsal, RehearsalError, RehearsalRequest, Rehearsed, Rung, Streams};
+use dryad_effects::rehearse::{
+    Helper, Limit, Network, Rehearsal, RehearsalError, RehearsalRequest, Rehearsed, Rung, Streams,
+};
 use dryad_effects::vault::Vault;
 use dryad_protocol::command::CommandSpec;
 use dryad_protocol::path::FilePath;
@@ -218,6 +220,23 @@ pub(crate) async fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
 pub(crate) fn helper() -> PathBuf {
     std::env::var_os("DRYAD_TEST_HELPER")
         .map_or_else(|| env!("CARGO_BIN_EXE_dryad-rehearsal-helper").into(), PathBuf::from)
+}
+
+/// What a rehearsal tried to connect to; nothing where a supervisor outside keeps connections from being seen, which
+/// the rehearsal says.
+pub(crate) fn attempts(rehearsed: &Rehearsed) -> Option<Vec<(&str, bool, u64)>> {
+    let attempts: Vec<_> =
+        rehearsed.network_attempts.iter().map(|attempt| (attempt.to.as_str(), attempt.remote, attempt.count)).collect();
+    if !rehearsed.limits.contains(&Limit::Deaf) {
+        return Some(attempts);
+    }
+    assert_eq!(attempts, []);
+    None
+}
+
+/// What a rehearsal could not do, but for seeing connections, which is up to the machine.
+pub(crate) fn limits(rehearsed: &Rehearsed) -> Vec<&Limit> {
+    rehearsed.limits.iter().filter(|limit| **limit != Limit::Deaf).collect()
 }
 
 pub(crate) fn is_root() -> bool {
