@@ -26,7 +26,7 @@ pub fn leave(places: &Places, terminal: &str, cwd: &Path, file: &Path) -> Result
 /// The session to continue: the terminal's, when it works here and is still there, else the newest one here.
 pub fn to_continue(places: &Places, terminal: Option<&str>, cwd: &Path) -> Option<PathBuf> {
     let noted = terminal.and_then(|terminal| follow(places, terminal, cwd));
-    noted.or_else(|| list::quick(&places.sessions_of(cwd)).ok()?.into_iter().next().map(|newest| newest.path))
+    noted.or_else(|| list::quick_of(places, cwd).ok()?.into_iter().next().map(|newest| newest.path))
 }
 
 fn follow(places: &Places, terminal: &str, cwd: &Path) -> Option<PathBuf> {

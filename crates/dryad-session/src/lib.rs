@@ -18,6 +18,7 @@ pub mod open;
 pub mod operations;
 pub mod places;
 pub mod problem;
+pub mod removal;
 pub mod session;
 mod sha256;
 pub mod state;

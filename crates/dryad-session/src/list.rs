@@ -12,6 +12,7 @@ use dryad_protocol::entry::EntryBody;
 use dryad_protocol::id::SessionId;
 use dryad_protocol::message::Message;
 use dryad_protocol::time::Timestamp;
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -32,6 +33,8 @@ pub struct Summary {
     pub cwd: Option<PathBuf>,
     /// What it is called.
     pub title: Option<String>,
+    /// The session it came from: an id or a path.
+    pub parent: Option<String>,
     /// What the user said first, or its beginning.
     pub first_prompt: Option<String>,
     /// When it began.
@@ -114,6 +117,14 @@ pub fn quick(directory: &Path) -> io::Result<Vec<Summary>> {
     Ok(summaries)
 }
 
+/// The sessions that work in a directory, newest first.
+pub fn quick_of(places: &Places, cwd: &Path) -> io::Result<Vec<Summary>> {
+    let mut summaries = quick(&places.sessions_of(cwd))?;
+    // Two paths can be one name, and a directory of the user's choice holds them all.
+    summaries.retain(|summary| summary.cwd.as_deref().is_none_or(|known| known == cwd));
+    Ok(summaries)
+}
+
 /// The sessions of all directories, newest first.
 pub fn quick_all(places: &Places) -> io::Result<Vec<Summary>> {
     let mut summaries = quick(places.sessions())?;
@@ -160,7 +171,7 @@ pub fn find(text: &str, cwd: &Path, places: &Places) -> Result<PathBuf, FindErro
         let path = if Path::new(text).is_absolute() { PathBuf::from(text) } else { cwd.join(text) };
         return path.exists().then_some(path).ok_or_else(|| FindError::Unknown(text.to_owned()));
     }
-    let here = quick(&places.sessions_of(cwd)).unwrap_or_default();
+    let here = quick_of(places, cwd).unwrap_or_default();
     let matching = |sessions: Vec<Summary>| -> Vec<Summary> {
         let exact: Vec<_> = sessions.iter().filter(|session| session.id.as_str() == text).cloned().collect();
         let begins = |session: &Summary| session.id.as_str().starts_with(text);
@@ -180,6 +191,31 @@ pub fn find(text: &str, cwd: &Path, places: &Places) -> Result<PathBuf, FindErro
     }
 }
 
+/// A session's id and those of the sessions it came from, the nearest first, as far as they are still there.
+pub fn lineage(session: &Session, places: &Places) -> Vec<SessionId> {
+    let mut known: HashMap<String, Option<String>> = HashMap::new();
+    let mut lineage = vec![session.id().clone()];
+    let mut parent = session.header().parent_session.clone();
+    while let Some(named) = parent {
+        if known.is_empty() {
+            let all = quick_all(places).unwrap_or_default();
+            known = all.into_iter().map(|summary| (summary.id.to_string(), summary.parent)).collect();
+        }
+        // Some programs name the file.
+        let of_file = Path::new(&named).is_absolute().then(|| summary(Path::new(&named))).flatten();
+        let (id, next) = match of_file {
+            Some(summary) => (summary.id, summary.parent),
+            None => (SessionId::from(named.as_str()), known.get(&named).cloned().flatten()),
+        };
+        if lineage.contains(&id) {
+            break;
+        }
+        lineage.push(id);
+        parent = next;
+    }
+    lineage
+}
+
 /// What the beginning of a file tells; nothing when it is no session.
 pub fn summary(path: &Path) -> Option<Summary> {
     let (prefix, metadata) = prefix::read(path).ok()?;
@@ -190,6 +226,7 @@ pub fn summary(path: &Path) -> Option<Summary> {
         id: told.header.id,
         cwd: told.header.cwd.map(|cwd| cwd.as_path().to_owned()),
         title: told.name.or(told.header.title).filter(|title| !title.trim().is_empty()),
+        parent: told.header.parent_session,
         first_prompt: told.first_prompt,
         created: told.header.timestamp,
         modified: Timestamp::from_millis(modified),

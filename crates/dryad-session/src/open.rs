@@ -154,7 +154,7 @@ impl Session {
     }
 }
 
-fn open_file(path: &Path, access: Access) -> Result<File, OpenError> {
+pub(crate) fn open_file(path: &Path, access: Access) -> Result<File, OpenError> {
     if path.is_dir() {
         return Err(OpenError::IsDirectory(path.to_owned()));
     }
@@ -164,7 +164,7 @@ fn open_file(path: &Path, access: Access) -> Result<File, OpenError> {
     })
 }
 
-fn first_line(file: &File, path: &Path) -> Result<First, OpenError> {
+pub(crate) fn first_line(file: &File, path: &Path) -> Result<First, OpenError> {
     scan::first(file).map_err(|error| OpenError::io(path, error))
 }
 
@@ -184,7 +184,7 @@ fn settle_tail(path: &Path, file: &File, scan: &mut Scan, may_change: bool) -> i
     Ok(())
 }
 
-fn broken(path: &Path) -> PathBuf {
+pub(crate) fn broken(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".broken");
     PathBuf::from(name)

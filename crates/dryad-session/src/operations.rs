@@ -4,7 +4,7 @@
 
 use crate::kind::Kind;
 use crate::open::Opening;
-use crate::places::{Places, artifacts_of};
+use crate::places::artifacts_of;
 use crate::problem::{OpenError, Problem, StoreError};
 use crate::session::{EntryError, Session, Store, header};
 use crate::store::disk;
@@ -18,7 +18,7 @@ use dryad_protocol::path::FilePath;
 use dryad_protocol::time::Timestamp;
 use std::collections::HashMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -250,19 +250,6 @@ impl Session {
         self.tree.shift_lines(moved);
         Ok(())
     }
-}
-
-/// Puts a session's file and what belongs to it into the trash; tells where.
-pub fn remove(path: &Path, places: &Places) -> Result<PathBuf, StoreError> {
-    let failed = |error| StoreError::io(path, error);
-    let name = path.file_name().ok_or_else(|| failed(io::Error::from(io::ErrorKind::InvalidFilename)))?;
-    let to = places.trash().join(name);
-    let artifacts = artifacts_of(path);
-    if artifacts.is_dir() {
-        disk::rename(&artifacts, &artifacts_of(&to)).map_err(failed)?;
-    }
-    disk::rename(path, &to).map_err(failed)?;
-    Ok(to)
 }
 
 /// The text of what a user or an extension said by hand.

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Places {
     sessions: PathBuf,
+    /// Whether sessions lie in that directory itself, wherever they work.
+    flat: bool,
     blobs: PathBuf,
     terminals: PathBuf,
     trash: PathBuf,
@@ -18,16 +20,17 @@ impl Places {
     pub fn below(root: &Path) -> Self {
         Self {
             sessions: root.join("sessions"),
+            flat: false,
             blobs: root.join("blobs"),
             terminals: root.join("terminal-sessions"),
             trash: root.join("trash"),
         }
     }
 
-    /// The same with sessions in a directory of the user's choice.
+    /// The same with all sessions in one directory of the user's choice, wherever they work.
     #[must_use]
     pub fn with_sessions(mut self, directory: PathBuf) -> Self {
-        self.sessions = directory;
+        (self.sessions, self.flat) = (directory, true);
         self
     }
 
@@ -36,9 +39,9 @@ impl Places {
         &self.sessions
     }
 
-    /// The directory of the sessions that work in a directory.
+    /// The directory of the sessions that work in a directory. Others may lie there as well.
     pub fn sessions_of(&self, cwd: &Path) -> PathBuf {
-        self.sessions.join(encoded(cwd))
+        if self.flat { self.sessions.clone() } else { self.sessions.join(encoded(cwd)) }
     }
 
     /// The directory of pictures.
@@ -83,6 +86,13 @@ mod tests {
     fn a_directory_becomes_a_name() {
         assert_eq!(encoded(Path::new("/home/me/a b")), "--home-me-a b--");
         assert_eq!(encoded(Path::new("/")), "----");
+    }
+
+    #[test]
+    fn a_directory_of_the_users_choice_holds_them_all() {
+        let places = Places::below(Path::new("/r")).with_sessions(PathBuf::from("/mine"));
+        assert_eq!(places.sessions_of(Path::new("/w")), Path::new("/mine"));
+        assert_eq!(places.blobs(), Path::new("/r/blobs"));
     }
 
     #[test]

@@ -94,6 +94,23 @@ impl Tree {
         Ok(self.nodes.iter().filter(|node| node.parent == parent).collect())
     }
 
+    /// An entry and everything that follows it, on all branches; oldest first.
+    pub fn subtree(&self, id: &EntryId) -> Result<Vec<&Node>, UnknownEntry> {
+        let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (position, node) in self.nodes.iter().enumerate() {
+            if let Some(parent) = node.parent {
+                children.entry(parent).or_default().push(position);
+            }
+        }
+        let (mut positions, mut next) = (Vec::new(), vec![self.position(id)?]);
+        while let Some(position) = next.pop() {
+            positions.push(position);
+            next.extend(children.remove(&position).unwrap_or_default());
+        }
+        positions.sort_unstable();
+        Ok(positions.into_iter().filter_map(|position| self.nodes.get(position)).collect())
+    }
+
     /// What an entry is called.
     pub fn label(&self, id: &EntryId) -> Option<&str> {
         self.labels.get(id).map(String::as_str)

@@ -160,6 +160,22 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     sync_directory_of(from)
 }
 
+/// Renames a file or a directory of files; to another file system it is copied, then removed.
+pub(crate) fn move_away(from: &Path, to: &Path) -> io::Result<()> {
+    match rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
+        outcome => return outcome,
+    }
+    if from.is_dir() {
+        copy_files(from, to)?;
+        return fs::remove_dir_all(from);
+    }
+    fs::copy(from, to)?;
+    File::open(to)?.sync_all()?;
+    sync_directory_of(to)?;
+    fs::remove_file(from)
+}
+
 /// Copies the files of a directory that holds no others.
 pub(crate) fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
     make_directory(to)?;

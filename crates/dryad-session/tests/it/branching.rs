@@ -2,7 +2,8 @@
 
 use crate::stage::*;
 use dryad_protocol::entry::{BranchSummary, TitleSource};
-use dryad_session::operations;
+use dryad_session::problem::OpenError;
+use dryad_session::{list, removal};
 use std::path::Path;
 
 #[test]
@@ -138,7 +139,7 @@ fn a_removed_session_is_in_the_trash() {
     session.append(assistant("two"), NOW);
     let path = session.file().unwrap().to_owned();
     drop(session);
-    let to = operations::remove(&path, &home.places).unwrap();
+    let to = removal::remove(&path, &home.places).unwrap();
     assert!(!path.exists() && to.exists());
 }
 
@@ -157,4 +158,60 @@ fn a_name_of_the_user_is_not_replaced_by_one_of_the_program() {
     drop(session);
     let session = home.open(&path).unwrap();
     assert_eq!((session.name(), session.header().title.as_deref()), (Some("mine"), Some("mine")));
+}
+
+#[test]
+fn what_follows_an_entry_is_found_on_all_branches() {
+    let home = Home::new();
+    let mut session = home.create();
+    session.append(user("one"), NOW);
+    let answer = session.append(assistant("two"), NOW);
+    let second = session.append(user("three"), NOW);
+    let left = session.append(assistant("four"), NOW);
+    session.move_leaf(Some(&second)).unwrap();
+    let right = session.append(assistant("five"), NOW);
+    session.move_leaf(Some(&answer)).unwrap();
+    session.append(user("elsewhere"), NOW);
+    let ids: Vec<_> = session.tree().subtree(&second).unwrap().iter().map(|node| node.id.clone()).collect();
+    assert_eq!(ids, [second, left, right]);
+    assert!(session.tree().subtree(&"ffffffff".into()).is_err());
+}
+
+#[test]
+fn a_session_knows_where_it_came_from() {
+    let home = Home::new();
+    let mut first = home.create();
+    first.append(user("one"), NOW);
+    first.append(assistant("two"), NOW);
+    first.flush().unwrap();
+    let second = first.clone_branch(NOW).unwrap();
+    let third = second.clone_branch(NOW).unwrap();
+    let ids = [third.id(), second.id(), first.id()].map(Clone::clone);
+    assert_eq!(list::lineage(&third, &home.places), ids);
+    drop(second);
+    let gone = list::find(ids[1].as_str(), home.cwd(), &home.places).unwrap();
+    removal::remove(&gone, &home.places).unwrap();
+    assert_eq!(list::lineage(&third, &home.places), ids[..2], "the trail ends where a session is gone");
+}
+
+#[test]
+fn only_a_session_that_nobody_works_in_is_removed() {
+    let home = Home::new();
+    let mut session = home.create();
+    session.append(user("one"), NOW);
+    session.append(assistant("two"), NOW);
+    session.flush().unwrap();
+    let path = session.file().unwrap().to_owned();
+    assert!(matches!(removal::remove(&path, &home.places), Err(OpenError::Locked(_))));
+    drop(session);
+    let copy = std::fs::read(&path).unwrap();
+    let first = removal::remove(&path, &home.places).unwrap();
+    std::fs::write(&path, &copy).unwrap();
+    let second = removal::remove(&path, &home.places).unwrap();
+    assert_ne!(first, second, "what is in the trash is not written over");
+    assert_eq!(std::fs::read(&first).unwrap(), copy);
+    let foreign = home.file("{\"type\":\"other\"}\n");
+    assert!(matches!(removal::remove(&foreign, &home.places), Err(OpenError::NotASession(_))));
+    assert!(foreign.exists());
+    assert!(matches!(removal::remove(home.root.path(), &home.places), Err(OpenError::IsDirectory(_))));
 }
