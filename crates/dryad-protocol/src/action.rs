@@ -9,11 +9,12 @@ use crate::command::CommandSpec;
 use crate::id::{ActionId, CallId, OperationId, SessionId};
 use crate::operation::Audit;
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A staged plan.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingAction {
     /// Unique in the workspace, and rising with time.
@@ -49,7 +50,7 @@ pub struct PendingAction {
 }
 
 /// Who may resolve a pending action. A person always may.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resolver {
     /// The model, with the `resolve` tool.
@@ -60,7 +61,7 @@ pub enum Resolver {
 }
 
 /// What a plan would do.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
     /// What would be touched: a path, a table, an address.
@@ -73,7 +74,7 @@ pub struct Preview {
 }
 
 /// What is done when a pending action is applied.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ActionBody {
     /// Files are changed; the change set and its contents lie beside the record.
@@ -99,7 +100,7 @@ pub enum ActionBody {
 }
 
 /// What is to become of a pending action.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resolution {
     /// Do it or drop it.
@@ -112,7 +113,7 @@ pub struct Resolution {
 }
 
 /// Do it or drop it.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResolutionAction {
     /// Do it.

@@ -2,6 +2,7 @@
 
 use crate::content::{ToolCall, UserBlock};
 use crate::id::CallId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -39,7 +40,7 @@ impl From<&ToolCall> for Call {
 }
 
 /// What a finished call gives back.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
     /// Text and pictures for the model.

@@ -1,11 +1,12 @@
 //! A process that a plan wants to run, and what became of it.
 
 use crate::path::FilePath;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A shell command, complete: whoever holds this can run it without asking the tool again.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandSpec {
     /// The text handed to the shell.

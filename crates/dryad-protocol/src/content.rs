@@ -1,11 +1,13 @@
 //! The blocks that messages are made of.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A block of what a user or a tool says.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", try_from = "UserForm")]
+#[schemars(!try_from)]
 pub enum UserBlock {
     /// Text.
     Text(TextBlock),
@@ -14,8 +16,9 @@ pub enum UserBlock {
 }
 
 /// A block of what a model says.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", try_from = "AssistantForm")]
+#[schemars(!try_from)]
 pub enum AssistantBlock {
     /// Text.
     Text(TextBlock),
@@ -31,7 +34,7 @@ pub enum AssistantBlock {
 }
 
 /// Text, with what the provider wants back beside it.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TextBlock {
     /// The text.
@@ -42,7 +45,7 @@ pub struct TextBlock {
 }
 
 /// Reasoning, with the provider's signature of it.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThinkingBlock {
     /// The reasoning.
@@ -53,7 +56,7 @@ pub struct ThinkingBlock {
 }
 
 /// One use of a tool, as the model asked for it.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
     /// The provider's id of the call.
@@ -68,7 +71,7 @@ pub struct ToolCall {
 }
 
 /// A picture in base64, without a data-URL prefix.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageBlock {
     /// The bytes in base64.

@@ -10,6 +10,7 @@ use crate::message::{Attribution, Message, text_or_blocks};
 use crate::path::FilePath;
 use crate::thinking::ThinkingLevel;
 use crate::time::{Timestamp, iso};
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -200,7 +201,7 @@ struct ModelChangeForm {
 }
 
 /// What came before is told by a summary.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Compaction {
     /// The summary.

@@ -5,6 +5,7 @@ use crate::id::CallId;
 use crate::model::Api;
 use crate::time::Timestamp;
 use crate::usage::Usage;
+use schemars::JsonSchema;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -12,7 +13,7 @@ use serde_json::Value;
 use std::fmt;
 
 /// One message.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum Message {
     /// Said by the user.
@@ -36,7 +37,7 @@ pub enum Message {
 }
 
 /// What a user, or the program in the user's place, says.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserMessage {
     /// Text and pictures. Plain text is read as one text block.
@@ -51,7 +52,7 @@ pub struct UserMessage {
 }
 
 /// On whose behalf a message was written.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Attribution {
     /// The user's.
@@ -61,7 +62,7 @@ pub enum Attribution {
 }
 
 /// What a model says.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
     /// Text, thinking and tool calls, in the order they came.
@@ -96,7 +97,7 @@ pub struct AssistantMessage {
 }
 
 /// Why a model stopped.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
     /// It had said everything.
@@ -112,7 +113,7 @@ pub enum StopReason {
 }
 
 /// What a tool gave back.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultMessage {
     /// Which call.
@@ -133,7 +134,7 @@ pub struct ToolResultMessage {
 }
 
 /// A message of an extension or a mode.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomMessage {
     /// Whose and of which kind.
@@ -152,7 +153,7 @@ pub struct CustomMessage {
 }
 
 /// A command the user ran beside the conversation.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BashExecutionMessage {
     /// What was run.
@@ -180,7 +181,7 @@ pub struct BashExecutionMessage {
 }
 
 /// What was said on a branch that was left.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchSummaryMessage {
     /// The summary.
@@ -193,7 +194,7 @@ pub struct BranchSummaryMessage {
 }
 
 /// What was said before the context was compacted.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionSummaryMessage {
     /// The summary.
@@ -207,7 +208,7 @@ pub struct CompactionSummaryMessage {
 }
 
 /// Files the user named in a prompt.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileMentionMessage {
     /// The files, in the order they were named.
@@ -218,7 +219,7 @@ pub struct FileMentionMessage {
 }
 
 /// One file the user named.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MentionedFile {
     /// Its path as it was named.

@@ -2,11 +2,12 @@
 
 use crate::thinking::ThinkingLevel;
 use crate::usage::Prices;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The dialect a model is spoken to in.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, JsonSchema, PartialEq, Serialize)]
 pub enum Api {
     /// Anthropic Messages.
     #[serde(rename = "anthropic-messages")]
@@ -39,7 +40,7 @@ impl Api {
 }
 
 /// What a model reads.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Input {
     /// Text.
@@ -49,7 +50,7 @@ pub enum Input {
 }
 
 /// One model.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     /// The id the provider knows it by.
@@ -84,7 +85,7 @@ pub struct Model {
 }
 
 /// The thinking levels a model knows.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThinkingRange {
     /// How a level is told to the model.
@@ -96,7 +97,7 @@ pub struct ThinkingRange {
 }
 
 /// How a thinking level is told to a model.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ThinkingMode {
     /// By an effort word.
@@ -112,7 +113,7 @@ pub enum ThinkingMode {
 }
 
 /// Where a compatible server departs from its api. Everything absent means: as the api says.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Compat {
     /// Whether the system prompt may have the role `developer`.

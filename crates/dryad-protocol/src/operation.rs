@@ -4,6 +4,7 @@ use crate::change_set::ChangeSet;
 use crate::command::CommandSpec;
 use crate::id::{CallId, OperationId, SessionId};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -17,7 +18,7 @@ pub struct Operation {
 }
 
 /// Everything about an operation but what it did.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperationHead {
     /// Unique in the workspace, and rising with time.
@@ -50,7 +51,7 @@ pub struct OperationHead {
 }
 
 /// What an audit asks of one finished call.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Audit {
     /// What was done: read, write, edit, execute, delete, invoke, or the tool's own word.
@@ -77,7 +78,7 @@ pub struct Audit {
 }
 
 /// How a call ended.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallEnd {
     /// It did what it was to do.
@@ -94,7 +95,7 @@ pub enum CallEnd {
 }
 
 /// How one call of a foreign tool is taken back.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoRecord {
     /// The tool that takes it back.
@@ -115,7 +116,7 @@ pub struct UndoRecord {
 }
 
 /// How an operation came out.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
     /// Everything is as promised.

@@ -1,5 +1,6 @@
 //! Paths that survive JSON, whatever bytes they are made of.
 
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ffi::OsString;
@@ -11,7 +12,8 @@ use std::path::{Path, PathBuf};
 ///
 /// Serialised as a string when it is UTF-8, otherwise as `{"hex": "…"}` of its bytes, so that
 /// no name is ever altered by being recorded.
-#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Debug, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd)]
+#[schemars(with = "Form")]
 pub struct FilePath(PathBuf);
 
 impl FilePath {
@@ -32,7 +34,7 @@ impl fmt::Display for FilePath {
     }
 }
 
-#[derive(Deserialize, Serialize)]
+#[derive(Deserialize, JsonSchema, Serialize)]
 #[serde(untagged)]
 enum Form<'a> {
     Text(std::borrow::Cow<'a, str>),

@@ -1,11 +1,12 @@
 //! Points in time: as the wire knows them, and as file systems do.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds since the Unix epoch.
 ///
 /// Reading a clock is not this crate's business; `dryad_safety::clock` does that.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct Timestamp(i64);
 

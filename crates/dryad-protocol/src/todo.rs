@@ -1,9 +1,10 @@
 //! The list of what is to be done in a session: phases of tasks.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// One phase of the work.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TodoPhase {
     /// `phase-N`; empty until it is given.
@@ -17,7 +18,7 @@ pub struct TodoPhase {
 }
 
 /// One thing to be done.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TodoTask {
     /// `task-N`; empty until it is given.
@@ -37,7 +38,7 @@ pub struct TodoTask {
 }
 
 /// How far a task is.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {
     /// Not begun.

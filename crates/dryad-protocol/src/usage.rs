@@ -1,9 +1,10 @@
 //! What a model request consumed and what it cost.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Tokens of one request, and their price.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
     /// Prompt tokens that came from no cache.
@@ -21,7 +22,7 @@ pub struct Usage {
 }
 
 /// Dollars by kind of token.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Cost {
     /// For `Usage::input`.
@@ -37,7 +38,7 @@ pub struct Cost {
 }
 
 /// A model's prices in dollars per million tokens.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Prices {
     /// Prompt tokens.
