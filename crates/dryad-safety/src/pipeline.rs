@@ -34,7 +34,7 @@ use crate::workspace::Workspace;
 use dryad_effects::artifact::Artifacts;
 use dryad_effects::mask::Mask;
 use dryad_protocol::call::{Call, ToolResult};
-use dryad_protocol::id::{OperationId, SessionId};
+use dryad_protocol::id::{CallId, OperationId, SessionId};
 use dryad_protocol::operation::{CallEnd, UndoRecord};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -235,9 +235,9 @@ impl Pipeline {
         if context.workdir.as_os_str().is_empty() { &self.workdir } else { &context.workdir }
     }
 
-    fn plan_context(&self, context: &CallContext) -> PlanContext {
+    fn plan_context(&self, context: &CallContext, call_id: Option<CallId>) -> PlanContext {
         let CallContext { cancel, progress, .. } = context.clone();
-        PlanContext { workdir: self.workdir_of(context).to_owned(), cancel, progress }
+        PlanContext { workdir: self.workdir_of(context).to_owned(), cancel, progress, call_id }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::spec::{Capability, Metadata, ToolSpec};
+use dryad_protocol::id::CallId;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -41,6 +42,8 @@ pub struct PlanContext {
     pub cancel: CancellationToken,
     /// Where a long plan shows what it has so far.
     pub progress: Progress,
+    /// Which call this is for, if a call it is.
+    pub call_id: Option<CallId>,
 }
 
 /// Why a call failed, in words for the model.
@@ -63,7 +66,8 @@ impl ToolError {
 impl PlanContext {
     /// A context in this directory that nobody cancels or watches.
     pub fn new(workdir: impl AsRef<Path>) -> Self {
-        Self { workdir: workdir.as_ref().to_owned(), cancel: CancellationToken::new(), progress: Progress::default() }
+        let (cancel, progress) = (CancellationToken::new(), Progress::default());
+        Self { workdir: workdir.as_ref().to_owned(), cancel, progress, call_id: None }
     }
 
     /// Fails when the call is no longer wanted.

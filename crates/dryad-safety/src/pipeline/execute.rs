@@ -70,7 +70,7 @@ impl Pipeline {
         foreign: ForeignEffect,
     ) -> Result<Done, ToolError> {
         let ForeignEffect { tool, arguments } = foreign;
-        let context = self.plan_context(way.context);
+        let context = self.plan_context(way.context, Some(way.call.id.clone()));
         let running = AssertUnwindSafe(tool.execute(arguments.clone(), &context)).catch_unwind();
         // One that looks at nothing is not waited for when the call is no longer wanted.
         let ended = tokio::select! {

@@ -16,7 +16,8 @@ impl Pipeline {
             let problem = &bad.problem;
             return Err(ToolError::new(format!("the arguments are not a JSON object: {problem}; they began: {shown}")));
         }
-        let (tool, arguments, context) = (way.tool.clone(), way.arguments.clone(), self.plan_context(way.context));
+        let (tool, arguments, context) =
+            (way.tool.clone(), way.arguments.clone(), self.plan_context(way.context, Some(way.call.id.clone())));
         tokio::task::spawn_blocking(move || tool.plan(arguments, &context))
             .await
             .unwrap_or_else(|error| Err(crashed(&way.call.name, error)))

@@ -236,12 +236,15 @@ impl Pipeline {
                 Ok(Effect::Files(FilesEffect { changes, contents, result: result.clone() }))
             }
             ActionBody::Command { command } => Ok(Effect::Command(command.clone())),
-            ActionBody::Foreign { arguments } => match tool.plan(arguments.clone(), &self.plan_context(context))? {
-                Plan::Act(effect @ Effect::Foreign(_)) => Ok(effect),
-                Plan::Answer(_) | Plan::Act(_) | Plan::Propose(_) => {
-                    Err(ToolError::new(format!("{} is another tool than it was", action.source_tool_name)))
+            ActionBody::Foreign { arguments } => {
+                let context = self.plan_context(context, action.call_id.clone());
+                match tool.plan(arguments.clone(), &context)? {
+                    Plan::Act(effect @ Effect::Foreign(_)) => Ok(effect),
+                    Plan::Answer(_) | Plan::Act(_) | Plan::Propose(_) => {
+                        Err(ToolError::new(format!("{} is another tool than it was", action.source_tool_name)))
+                    }
                 }
-            },
+            }
             ActionBody::Callback { .. } => Err(ToolError::new("only its own process can apply it")),
         }
     }
