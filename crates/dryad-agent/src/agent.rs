@@ -1,21 +1,29 @@
-//! An agent: a conversation, a model, tools, and the queues that reach into its runs.
+//! An agent: a model, tools, a session, and the queues that reach into its runs.
+//!
+//! It runs one prompt after the other. What goes on by itself between runs, and everything that is done
+//! with whole sessions, belongs to [`crate::conversation`].
+//!
+//! What changes while an agent lives is behind one lock, which is held only to look or to change
+//! something, never while an event is told or something is waited for.
 
 use crate::event_sink::EventSink;
 use crate::offer::Offer;
 use crate::queue::Queues;
-use crate::run::Run;
-use dryad_protocol::entry::EntryBody;
+use crate::retry::Attempts;
+use crate::run::{Outcome, Run};
+use dryad_protocol::entry::{CustomMessageEntry, EntryBody};
+use dryad_protocol::event::{Event, RunEvent};
 use dryad_protocol::id::EntryId;
 use dryad_protocol::message::{Message, UserMessage};
 use dryad_protocol::model::Model;
 use dryad_protocol::thinking::ThinkingLevel;
 use dryad_provider::provider::Provider;
-use dryad_provider::request::ToolChoice;
+use dryad_provider::request::{ToolChoice, ToolDefinition};
 use dryad_safety::clock::Clock;
 use dryad_safety::pipeline::Pipeline;
 use dryad_session::context;
 use dryad_session::session::Session;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// Everything an agent is made of.
@@ -40,11 +48,41 @@ pub struct Parts {
 
 /// A conversation that can be carried on.
 pub struct Agent {
-    pub(crate) parts: Parts,
-    pub(crate) tools: Offer,
-    pub(crate) tool_choice: ToolChoice,
-    session: Session,
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) sink: Arc<dyn EventSink>,
+    pub(crate) clock: Clock,
+    pub(crate) attempts: Attempts,
     queues: Arc<Queues>,
+    live: Mutex<Live>,
+}
+
+/// What changes while an agent lives.
+pub(crate) struct Live {
+    pub(crate) session: Session,
+    pub(crate) model: Arc<Model>,
+    pub(crate) thinking: ThinkingLevel,
+    pub(crate) system_prompt: Arc<str>,
+    pub(crate) pipeline: Arc<Pipeline>,
+    pub(crate) cache_key: Option<Arc<str>>,
+    pub(crate) tool_choice: ToolChoice,
+    pub(crate) offer: Offer,
+    /// The activated tools that the session knows of.
+    pub(crate) activated: Vec<String>,
+    /// The user's newest message: what is done from now on is done because of it.
+    pub(crate) prompted_by: Option<String>,
+    /// The model and the thinking level that the session knows of.
+    pub(crate) noted: (Option<String>, Option<ThinkingLevel>),
+}
+
+/// What one request is made of.
+pub(crate) struct Snapshot {
+    pub(crate) model: Arc<Model>,
+    pub(crate) thinking: ThinkingLevel,
+    pub(crate) system_prompt: Arc<str>,
+    pub(crate) cache_key: Option<Arc<str>>,
+    pub(crate) tool_choice: ToolChoice,
+    pub(crate) tools: Arc<[ToolDefinition]>,
+    pub(crate) messages: Vec<Arc<Message>>,
 }
 
 /// How a run ended.
@@ -67,8 +105,21 @@ impl Agent {
 
     /// An agent that carries a session on.
     pub fn with_session(parts: Parts, session: Session) -> Self {
-        let tools = Offer::default();
-        Self { parts, tools, tool_choice: ToolChoice::Auto, session, queues: Arc::default() }
+        let live = Live {
+            session,
+            model: parts.model,
+            thinking: parts.thinking,
+            system_prompt: parts.system_prompt.into(),
+            pipeline: parts.pipeline,
+            cache_key: parts.cache_key.map(Into::into),
+            tool_choice: ToolChoice::Auto,
+            offer: Offer::default(),
+            activated: Vec::new(),
+            prompted_by: None,
+            noted: (None, None),
+        };
+        let Parts { provider, sink, clock, .. } = parts;
+        Self { provider, sink, clock, attempts: Attempts::default(), queues: Arc::default(), live: Mutex::new(live) }
     }
 
     /// The queues, to be filled from elsewhere while a run goes on.
@@ -76,35 +127,95 @@ impl Agent {
         self.queues.clone()
     }
 
-    /// The session that holds the conversation.
-    pub fn session(&self) -> &Session {
-        &self.session
-    }
-
     /// The session, to name it, to move through it, or to store it for good.
     pub fn session_mut(&mut self) -> &mut Session {
-        &mut self.session
+        &mut self.live.get_mut().unwrap_or_else(PoisonError::into_inner).session
     }
 
     /// The conversation as the next request would carry it.
     pub fn messages(&self) -> Vec<Arc<Message>> {
-        context::messages(&self.session)
+        context::messages(&self.live().session)
     }
 
     /// Which tool the model must, may or must not name, from the next request on.
     pub fn set_tool_choice(&mut self, choice: ToolChoice) {
-        self.tool_choice = choice;
+        self.live().tool_choice = choice;
     }
 
     /// Runs a prompt until nothing is left to do.
     ///
     /// Cancelling ends the run between effects: what was applied is recorded, what was said is kept.
     pub async fn prompt(&mut self, message: UserMessage, cancel: &CancellationToken) -> RunEnd {
-        let queues = self.queues.clone();
-        Run::new(self, &queues, cancel).go(Message::User(message)).await
+        let outcome = self.run(vec![Arc::new(Message::User(message))], cancel).await;
+        self.emit(RunEvent::AgentEnd { messages: &outcome.added, will_retry: false });
+        outcome.end
     }
 
-    pub(crate) fn remember(&mut self, message: &Arc<Message>) -> EntryId {
-        self.session.append(EntryBody::Message { message: message.clone() }, self.parts.clock.now())
+    /// Runs until nothing is left to do, beginning with these messages. The end is left to be told.
+    pub(crate) async fn run(&self, first: Vec<Arc<Message>>, cancel: &CancellationToken) -> Outcome {
+        Run::new(self, &self.queues, cancel).go(first).await
+    }
+
+    pub(crate) fn live(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn pipeline(&self) -> Arc<Pipeline> {
+        self.live().pipeline.clone()
+    }
+
+    pub(crate) fn emit<'e>(&self, event: impl Into<Event<'e>>) {
+        self.sink.emit(&event.into());
+    }
+
+    /// What the next request is made of.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let live = &mut *self.live();
+        live.offer.refresh(&live.pipeline);
+        Snapshot {
+            model: live.model.clone(),
+            thinking: live.model.clamp_thinking(live.thinking),
+            system_prompt: live.system_prompt.clone(),
+            cache_key: live.cache_key.clone(),
+            tool_choice: live.tool_choice.clone(),
+            tools: live.offer.definitions(),
+            messages: context::messages(&live.session),
+        }
+    }
+
+    /// Appends a message to the session.
+    pub(crate) fn remember(&self, message: &Arc<Message>) -> EntryId {
+        let body = match message.as_ref() {
+            Message::Custom(custom) => EntryBody::CustomMessage(CustomMessageEntry {
+                custom_type: custom.custom_type.clone(),
+                content: custom.content.clone(),
+                display: custom.display,
+                details: custom.details.clone(),
+                attribution: None,
+            }),
+            _ => EntryBody::Message { message: message.clone() },
+        };
+        let id = self.append(body);
+        if matches!(message.as_ref(), Message::User(_)) {
+            self.live().prompted_by = Some(id.to_string());
+        }
+        id
+    }
+
+    /// Appends an entry to the session.
+    pub(crate) fn append(&self, body: EntryBody) -> EntryId {
+        self.live().session.append(body, self.clock.now())
+    }
+
+    /// Notes in the session which deferred tools are active, when that has changed.
+    pub(crate) fn note_activations(&self) {
+        let live = &mut *self.live();
+        let Some(deferred) = &live.pipeline.deferred else { return };
+        let activated = deferred.activated();
+        if activated != live.activated {
+            live.activated.clone_from(&activated);
+            let body = EntryBody::ToolSelection { selected_tool_names: activated };
+            live.session.append(body, self.clock.now());
+        }
     }
 }

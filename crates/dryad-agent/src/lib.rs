@@ -10,9 +10,13 @@
 
 pub mod agent;
 pub mod challenge;
+pub mod conversation;
 pub mod event_sink;
+pub mod models;
 pub mod prompt;
 pub mod queue;
+pub mod retry;
+pub mod todos;
 
 mod calls;
 mod draft;

@@ -7,13 +7,19 @@ use dryad_provider::request::ToolDefinition;
 use dryad_safety::pipeline::{AutoPreview, Pipeline};
 use dryad_safety::registry::Tools;
 use dryad_safety::tool::model_description;
+use std::sync::Arc;
 
 /// The tools of the next request.
-#[derive(Default)]
 pub(crate) struct Offer {
     /// What the definitions were made of.
     made_of: Option<Tools>,
-    definitions: Vec<ToolDefinition>,
+    definitions: Arc<[ToolDefinition]>,
+}
+
+impl Default for Offer {
+    fn default() -> Self {
+        Self { made_of: None, definitions: Arc::new([]) }
+    }
 }
 
 impl Offer {
@@ -30,7 +36,7 @@ impl Offer {
             AutoPreview::All => true,
             AutoPreview::Off | AutoPreview::Destructive => false,
         };
-        let definition = |tool: &std::sync::Arc<dyn dryad_safety::tool::Tool>| ToolDefinition {
+        let definition = |tool: &Arc<dyn dryad_safety::tool::Tool>| ToolDefinition {
             name: tool.spec().name.clone(),
             description: model_description(tool.as_ref(), &pipeline.workdir, previews),
             parameters: tool.spec().parameters.clone(),
@@ -40,7 +46,7 @@ impl Offer {
     }
 
     /// The tools, in their order.
-    pub(crate) fn definitions(&self) -> &[ToolDefinition] {
-        &self.definitions
+    pub(crate) fn definitions(&self) -> Arc<[ToolDefinition]> {
+        self.definitions.clone()
     }
 }

@@ -3,12 +3,17 @@
 //! Steering is taken at turn boundaries, follow-ups when the agent would stop. The modes are read at
 //! each taking, so a change counts at once.
 
+use crate::event_sink::EventSink;
+use dryad_protocol::content::UserBlock;
+use dryad_protocol::event::{Event, QueueEvent};
 use dryad_protocol::message::Message;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many waiting messages one taking takes.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum QueueMode {
     /// All of them, to be answered together.
     All,
@@ -18,7 +23,8 @@ pub enum QueueMode {
 }
 
 /// What steering does to the calls of a turn.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum InterruptMode {
     /// What has not finished is given up after the next finished call.
     Immediate,
@@ -37,6 +43,8 @@ pub struct Queues {
 struct State {
     steering: Queue,
     follow_up: Queue,
+    /// What goes along with the user's next prompt.
+    next_prompt: Vec<Arc<Message>>,
     interrupt: InterruptMode,
 }
 
@@ -67,10 +75,27 @@ impl Queues {
         self.state().follow_up.messages.push_back(Arc::new(message));
     }
 
-    /// Messages that wait, in both queues.
+    /// Adds a message that goes along with the user's next prompt.
+    pub fn with_next_prompt(&self, message: Message) {
+        self.state().next_prompt.push(Arc::new(message));
+    }
+
+    /// Messages that wait, wherever.
     pub fn len(&self) -> usize {
         let state = self.state();
-        state.steering.messages.len() + state.follow_up.messages.len()
+        state.steering.messages.len() + state.follow_up.messages.len() + state.next_prompt.len()
+    }
+
+    /// How steering, follow-ups and interruptions are taken.
+    pub fn modes(&self) -> (QueueMode, QueueMode, InterruptMode) {
+        let state = self.state();
+        (state.steering.mode, state.follow_up.mode, state.interrupt)
+    }
+
+    /// Takes the message back that was added last, to be edited.
+    pub fn take_back(&self) -> Option<Arc<Message>> {
+        let mut state = self.state();
+        state.follow_up.messages.pop_back().or_else(|| state.steering.messages.pop_back())
     }
 
     /// Whether nothing waits.
@@ -83,6 +108,7 @@ impl Queues {
         let mut state = self.state();
         state.steering.messages.clear();
         state.follow_up.messages.clear();
+        state.next_prompt.clear();
     }
 
     /// How steering is taken.
@@ -108,6 +134,19 @@ impl Queues {
         self.state().follow_up.take()
     }
 
+    pub(crate) fn take_for_prompt(&self) -> Vec<Arc<Message>> {
+        std::mem::take(&mut self.state().next_prompt)
+    }
+
+    /// Tells what waits.
+    pub(crate) fn tell(&self, sink: &dyn EventSink) {
+        let (steering, follow_up) = {
+            let state = self.state();
+            (texts(&state.steering), texts(&state.follow_up))
+        };
+        sink.emit(&Event::from(QueueEvent::QueueUpdate { steering: &steering, follow_up: &follow_up }));
+    }
+
     /// Whether steering waits that must not wait for the turn's end.
     pub(crate) fn interrupts(&self) -> bool {
         let state = self.state();
@@ -117,4 +156,14 @@ impl Queues {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn texts(queue: &Queue) -> Vec<String> {
+    let text = |blocks: &[UserBlock]| blocks.iter().filter_map(UserBlock::as_text).collect();
+    let of_message = |message: &Arc<Message>| match message.as_ref() {
+        Message::User(message) | Message::Developer(message) => text(&message.content),
+        Message::Custom(message) => text(&message.content),
+        _ => String::new(),
+    };
+    queue.messages.iter().map(of_message).collect()
 }

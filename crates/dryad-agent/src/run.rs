@@ -7,12 +7,13 @@
 
 use crate::agent::{Agent, RunEnd};
 use crate::calls::Calls;
-use crate::event_sink::EventSink;
 use crate::queue::Queues;
 use crate::turn::{self, Answer};
 use dryad_protocol::content::UserBlock;
-use dryad_protocol::event::{Event, MessageEvent, RunEvent};
+use dryad_protocol::event::{MessageEvent, RunEvent};
+use dryad_protocol::id::EntryId;
 use dryad_protocol::message::{CustomMessage, Message, StopReason};
+use dryad_provider::error::ProviderError;
 use dryad_provider::request::{Request, ToolChoice};
 use dryad_safety::choice_queue::Choice;
 use dryad_safety::pending::{REMINDER, RequestEnd};
@@ -25,88 +26,105 @@ const NEVER_STARTED: &str = "Aborted before execution";
 
 /// A run in progress.
 pub(crate) struct Run<'a> {
-    agent: &'a mut Agent,
+    agent: &'a Agent,
     queues: &'a Queues,
     cancel: &'a CancellationToken,
-    sink: Arc<dyn EventSink>,
     /// Everything the run has added.
     added: Vec<Arc<Message>>,
-    /// The user's newest message: what is done from now on is done because of it.
-    prompted_by: Option<String>,
+    /// The last answer.
+    last: Option<LastAnswer>,
     /// The turns begun so far.
     turns: u32,
 }
 
+/// What a run has come to.
+pub(crate) struct Outcome {
+    /// How it ended.
+    pub(crate) end: RunEnd,
+    /// Everything it has added.
+    pub(crate) added: Vec<Arc<Message>>,
+    /// The last answer.
+    pub(crate) last: Option<LastAnswer>,
+}
+
+/// The last answer of a run.
+#[derive(Clone)]
+pub(crate) struct LastAnswer {
+    /// Why it failed, if it did.
+    pub(crate) error: Option<ProviderError>,
+    /// The end of the branch before it.
+    pub(crate) before: Option<EntryId>,
+}
+
 impl<'a> Run<'a> {
-    pub(crate) fn new(agent: &'a mut Agent, queues: &'a Queues, cancel: &'a CancellationToken) -> Self {
-        let sink = agent.parts.sink.clone();
-        Self { agent, queues, cancel, sink, added: Vec::new(), prompted_by: None, turns: 0 }
+    pub(crate) fn new(agent: &'a Agent, queues: &'a Queues, cancel: &'a CancellationToken) -> Self {
+        Self { agent, queues, cancel, added: Vec::new(), last: None, turns: 0 }
     }
 
-    pub(crate) async fn go(mut self, prompt: Message) -> RunEnd {
-        self.emit(RunEvent::AgentStart);
-        let mut injected = vec![Arc::new(prompt)];
-        injected.extend(self.queues.take_steering());
+    /// Runs until nothing is left to do, beginning with these messages. Everything is told but the end.
+    pub(crate) async fn go(mut self, first: Vec<Arc<Message>>) -> Outcome {
+        self.agent.emit(RunEvent::AgentStart);
+        let mut injected = first;
+        injected.extend(self.take_steering());
         let end = loop {
             match self.turn(injected).await {
                 TurnEnd::GoOn(next) => injected = next,
                 TurnEnd::Over(end) => break end,
             }
         };
-        self.emit(RunEvent::AgentEnd { messages: &self.added, will_retry: false });
-        end
+        Outcome { end, added: self.added, last: self.last }
     }
 
     async fn turn(&mut self, injected: Vec<Arc<Message>>) -> TurnEnd {
-        self.emit(RunEvent::TurnStart);
+        self.agent.emit(RunEvent::TurnStart);
         self.turns += 1;
         for message in injected {
-            self.emit(MessageEvent::MessageStart { message: &message });
-            self.emit(MessageEvent::MessageEnd { message: &message });
+            self.agent.emit(MessageEvent::MessageStart { message: &message });
+            self.agent.emit(MessageEvent::MessageEnd { message: &message });
             self.add(message);
         }
         let mut answer = self.ask().await;
+        if answer.error.is_none() && answer.stop_reason != StopReason::Aborted {
+            self.agent.attempts.answered(self.agent.sink.as_ref());
+        }
+        let before = self.agent.live().session.leaf().cloned();
         self.add(answer.message.clone());
+        self.last = Some(LastAnswer { error: answer.error.take(), before });
+        let prompted_by = self.agent.live().prompted_by.clone();
         for call in &mut answer.calls {
-            call.message_id.clone_from(&self.prompted_by);
+            call.message_id.clone_from(&prompted_by);
         }
         let results = self.calls(&answer).await;
-        self.emit(RunEvent::TurnEnd { message: &answer.message, tool_results: &results });
-        let ask_again = self.agent.parts.pipeline.pending.after_request(request_end(answer.stop_reason));
+        self.agent.emit(RunEvent::TurnEnd { message: &answer.message, tool_results: &results });
+        let ask_again = self.agent.pipeline().pending.after_request(request_end(answer.stop_reason));
         self.next(&answer, ask_again)
     }
 
     async fn ask(&mut self) -> Answer {
-        self.agent.tools.refresh(&self.agent.parts.pipeline);
-        let Agent { parts, tools, tool_choice, .. } = &*self.agent;
-        let forced = parts.pipeline.pending.next_choice().map(|choice| match choice {
+        let Agent { provider, sink, clock, .. } = self.agent;
+        let now = self.agent.snapshot();
+        let forced = self.agent.pipeline().pending.next_choice().map(|choice| match choice {
             Choice::Tool(name) => ToolChoice::Named(name),
             Choice::None => ToolChoice::None,
         });
-        let messages = self.agent.messages();
         let request = Request {
-            model: &parts.model,
-            system: &parts.system_prompt,
-            messages: &messages,
-            tools: tools.definitions(),
-            tool_choice: forced.as_ref().unwrap_or(tool_choice),
-            thinking: parts.model.clamp_thinking(parts.thinking),
+            model: &now.model,
+            system: &now.system_prompt,
+            messages: &now.messages,
+            tools: &now.tools,
+            tool_choice: forced.as_ref().unwrap_or(&now.tool_choice),
+            thinking: now.thinking,
             max_tokens: None,
-            cache_key: parts.cache_key.as_deref(),
+            cache_key: now.cache_key.as_deref(),
         };
-        turn::ask(parts.provider.as_ref(), request, self.sink.as_ref(), &parts.clock, self.cancel).await
+        turn::ask(provider.as_ref(), request, sink.as_ref(), clock, self.cancel).await
     }
 
     /// Carries out the calls of an answer, or refuses them when the answer did not come to its end.
     async fn calls(&mut self, answer: &Answer) -> Vec<Arc<Message>> {
-        let parts = &self.agent.parts;
-        let calls = Calls {
-            pipeline: &parts.pipeline,
-            sink: self.sink.as_ref(),
-            queues: self.queues,
-            clock: &parts.clock,
-            turn: self.turns,
-        };
+        let pipeline = self.agent.pipeline();
+        let Agent { sink, clock, .. } = self.agent;
+        let calls = Calls { pipeline: &pipeline, sink: sink.as_ref(), queues: self.queues, clock, turn: self.turns };
         let results = match answer.stop_reason {
             StopReason::Error | StopReason::Aborted => calls.refuse(&answer.calls, NEVER_STARTED),
             StopReason::Stop | StopReason::Length | StopReason::ToolUse => calls.run(&answer.calls, self.cancel).await,
@@ -114,6 +132,7 @@ impl<'a> Run<'a> {
         for result in &results {
             self.add(result.clone());
         }
+        self.agent.note_activations();
         results
     }
 
@@ -128,10 +147,10 @@ impl<'a> Run<'a> {
         if self.cancel.is_cancelled() {
             return TurnEnd::Over(RunEnd::Cancelled);
         }
-        let mut next = self.queues.take_steering();
+        let mut next = self.take_steering();
         next.extend(self.reminder());
         if next.is_empty() && answer.calls.is_empty() && !ask_again {
-            next = self.queues.take_follow_up();
+            next = self.take_follow_up();
             if next.is_empty() {
                 return TurnEnd::Over(RunEnd::Completed);
             }
@@ -141,8 +160,7 @@ impl<'a> Run<'a> {
 
     /// What the model is reminded of when a preview waits. It is no steering: it interrupts nothing.
     fn reminder(&self) -> Option<Arc<Message>> {
-        let parts = &self.agent.parts;
-        if !parts.pipeline.pending.take_reminder() {
+        if !self.agent.pipeline().pending.take_reminder() {
             return None;
         }
         Some(Arc::new(Message::Custom(CustomMessage {
@@ -150,20 +168,29 @@ impl<'a> Run<'a> {
             content: vec![UserBlock::text(REMINDER)],
             display: false,
             details: Some(json!({"toolName": "resolve"})),
-            timestamp: parts.clock.now(),
+            timestamp: self.agent.clock.now(),
         })))
     }
 
     fn add(&mut self, message: Arc<Message>) {
-        let id = self.agent.remember(&message);
-        if matches!(message.as_ref(), Message::User(_)) {
-            self.prompted_by = Some(id.as_str().to_owned());
-        }
+        self.agent.remember(&message);
         self.added.push(message);
     }
 
-    fn emit<'e>(&self, event: impl Into<Event<'e>>) {
-        self.sink.emit(&event.into());
+    fn take_steering(&self) -> Vec<Arc<Message>> {
+        self.taken(self.queues.take_steering())
+    }
+
+    fn take_follow_up(&self) -> Vec<Arc<Message>> {
+        self.taken(self.queues.take_follow_up())
+    }
+
+    /// Tells that something left a queue.
+    fn taken(&self, messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
+        if !messages.is_empty() {
+            self.queues.tell(self.agent.sink.as_ref());
+        }
+        messages
     }
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct Answer {
     pub(crate) stop_reason: StopReason,
     /// Its calls, in order.
     pub(crate) calls: Vec<Call>,
+    /// Why it failed, if it did.
+    pub(crate) error: Option<ProviderError>,
 }
 
 /// Asks the model and tells how the answer grows. Failure and cancellation are answers too: what
@@ -48,16 +50,20 @@ pub(crate) async fn ask(
         () = cancel.cancelled() => End::Cancelled,
         ended = receive(provider, request, &mut draft, clock, cancel) => ended,
     };
+    let mut failure = None;
     match ended {
         End::Complete => {}
         End::Cancelled => draft.fail(StopReason::Aborted, ABORTED.to_owned()),
-        End::Failed(error) => draft.fail(StopReason::Error, error.to_string()),
+        End::Failed(error) => {
+            draft.fail(StopReason::Error, error.to_string());
+            failure = Some(error);
+        }
     }
     let (message, calls) = draft.finish(clock.now());
     let stop_reason = settled(&message, &calls);
     let message = Arc::new(Message::Assistant(AssistantMessage { stop_reason, ..message }));
     sink.emit(&Event::from(MessageEvent::MessageEnd { message: &message }));
-    Answer { message, stop_reason, calls }
+    Answer { message, stop_reason, calls, error: failure }
 }
 
 enum End {

@@ -5,8 +5,12 @@
 //! copied for listeners that look at the delta alone.
 
 mod safety;
+mod session;
 
 pub use safety::SafetyEvent;
+pub use session::{
+    CompactionAction, CompactionEvent, CompactionReason, GuideEvent, QueueEvent, RetryEvent, SessionEvent,
+};
 
 use crate::call::ToolResult;
 use crate::content::ToolCall;
@@ -27,6 +31,8 @@ pub enum Event<'a> {
     Tool(ToolEvent<'a>),
     /// Of the safety protocol.
     Safety(SafetyEvent<'a>),
+    /// Of what the conversation does by itself.
+    Session(SessionEvent<'a>),
 }
 
 /// Beginnings and ends of runs and turns.

@@ -20,6 +20,7 @@ pub mod message;
 pub mod model;
 pub mod operation;
 pub mod path;
+pub mod rule;
 pub mod thinking;
 pub mod time;
 pub mod todo;

@@ -108,6 +108,13 @@ impl Deferred {
         true
     }
 
+    /// The names of what was activated, sorted.
+    pub fn activated(&self) -> Vec<String> {
+        let mut names: Vec<_> = self.read().activated.iter().cloned().collect();
+        names.sort_unstable();
+        names
+    }
+
     /// Whether the tool of this name or alias exists and is not active.
     pub fn is_deferred(&self, name: &str) -> bool {
         self.registry.count() > self.threshold

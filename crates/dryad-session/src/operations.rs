@@ -90,15 +90,20 @@ impl Session {
 
     /// Steps through the tree: before what was said by hand, which comes back as text, or to any other entry.
     pub fn navigate(&mut self, to: &EntryId) -> Result<Navigation, EntryError> {
-        let entry = self.entry(to)?;
-        let text = said_by_hand(&entry);
+        let (leaf, text) = self.step(to)?;
+        let left = self.leaf().cloned();
+        self.move_leaf(leaf.as_ref())?;
+        Ok(Navigation { left, text })
+    }
+
+    /// Where a step to an entry leads: before what was said by hand, which comes with it, or to the entry.
+    pub fn step(&self, to: &EntryId) -> Result<(Option<EntryId>, Option<String>), EntryError> {
+        let text = said_by_hand(&*self.entry(to)?);
         let leaf = match &text {
             Some(_) => self.tree.parent(to)?.map(|node| node.id.clone()),
             None => Some(to.clone()),
         };
-        let left = self.leaf().cloned();
-        self.move_leaf(leaf.as_ref())?;
-        Ok(Navigation { left, text })
+        Ok((leaf, text))
     }
 
     /// Goes on from another entry, or from nothing, and tells there what was left behind.

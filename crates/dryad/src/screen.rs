@@ -125,7 +125,7 @@ impl State {
             Event::Message(MessageEvent::MessageEnd { .. }) => self.end_text(),
             Event::Tool(event) => self.tool(event),
             Event::Safety(event) => self.safety(event),
-            Event::Message(MessageEvent::MessageStart { .. }) | Event::Run(_) => Ok(()),
+            Event::Message(MessageEvent::MessageStart { .. }) | Event::Run(_) | Event::Session(_) => Ok(()),
         }
     }
 

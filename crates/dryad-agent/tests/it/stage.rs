@@ -200,6 +200,9 @@ impl Notes {
 impl EventSink for Notes {
     fn emit(&self, event: &Event<'_>) {
         let json = serde_json::to_value(event).unwrap();
+        if json["type"] == "queue_update" {
+            return;
+        }
         self.lines.lock().unwrap().push(note(&json));
         self.json.lock().unwrap().push(json);
         self.noted.notify_waiters();

@@ -1,0 +1,245 @@
+//! What goes on by itself between the runs of one prompt.
+//!
+//! ```text
+//! prompt ─► run ─► failed, may go through later?  ─► wait ─► run without the failed answer
+//!                  failed, did not fit?           ─► make room ─► run without the failed answer
+//!                  little room left?              ─► make room ─► run that begins with "go on"
+//!                  else                           ─► over
+//! ```
+//!
+//! What follows a run is decided before its end is told, since the end says whether anything follows.
+
+use super::Conversation;
+use super::work::{Busy, Part};
+use crate::agent::RunEnd;
+use crate::models::Access;
+use crate::retry::{ROLE, Verdict};
+use crate::run::{LastAnswer, Outcome};
+use dryad_protocol::content::UserBlock;
+use dryad_protocol::event::{CompactionReason, QueueEvent, RetryEvent, RunEvent};
+use dryad_protocol::message::{Attribution, Message, UserMessage};
+use dryad_protocol::model::Model;
+use dryad_provider::error::ProviderError;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the end of a retry says that nobody wants any more.
+const RETRY_CANCELLED: &str = "Retry cancelled";
+
+/// What begins the run after room was made.
+const GO_ON: &str = "The earlier part of this conversation was summarised to make room. If the work is not finished, go on \
+    with it from where it stands; if it is, say so in one sentence.";
+
+/// What one prompt has already taken.
+#[derive(Default)]
+pub(super) struct Effort {
+    /// The model that was to answer, when another one does.
+    original: Option<Arc<Model>>,
+    /// Whether room was made for a request that did not fit.
+    made_fit: bool,
+}
+
+/// What follows a run.
+enum Next {
+    /// The failed request is made again after a wait.
+    Retry { attempt: u32, delay: Duration },
+    /// Another model is asked.
+    FallBack(Box<Model>),
+    /// Room is made, and the failed request is made again.
+    MakeFit,
+    /// Room is made, and the work goes on.
+    MakeRoom,
+    /// Nothing.
+    Nothing,
+}
+
+impl Conversation {
+    /// Runs a prompt and everything that follows from it.
+    pub(super) async fn carry_out(&self, first: Vec<Arc<Message>>, busy: &Busy) -> RunEnd {
+        let mut effort = Effort::default();
+        self.make_room_before_prompt(busy).await;
+        self.note_settings();
+        let mut first = Some(first);
+        let mut end = RunEnd::Completed;
+        while let Some(messages) = first.take() {
+            let outcome = self.inner.agent.run(messages, &busy.cancel).await;
+            let next = self.decide(&outcome, &effort);
+            let follows = self.follows(&next);
+            self.inner.agent.emit(RunEvent::AgentEnd { messages: &outcome.added, will_retry: follows });
+            end = outcome.end;
+            self.add_held_back();
+            match self.prepare(next, outcome.last.as_ref(), busy, &mut effort).await {
+                Ok(messages) => first = messages.or_else(|| self.left_over(&end)),
+                Err(other) => end = other,
+            }
+        }
+        self.return_to_model(effort);
+        self.add_held_back();
+        self.inner.agent.emit(QueueEvent::AgentSettled { aborted: end == RunEnd::Cancelled });
+        end
+    }
+
+    /// What follows a run.
+    fn decide(&self, outcome: &Outcome, effort: &Effort) -> Next {
+        match (&outcome.end, &outcome.last) {
+            (RunEnd::Failed(_), Some(LastAnswer { error: Some(error), .. })) => self.after_failure(error, effort),
+            (RunEnd::Completed, _) if self.is_room_due() => Next::MakeRoom,
+            (RunEnd::Completed | RunEnd::Failed(_) | RunEnd::Cancelled, _) => Next::Nothing,
+        }
+    }
+
+    fn after_failure(&self, error: &ProviderError, effort: &Effort) -> Next {
+        let overflow = matches!(error, ProviderError::ContextOverflow { .. });
+        if overflow && !effort.made_fit && self.auto_compaction() {
+            return Next::MakeFit;
+        }
+        let verdict = self.settings().retry.judge(error, self.inner.agent.attempts.made());
+        match verdict {
+            Verdict::Again { attempt, delay } => Next::Retry { attempt, delay },
+            Verdict::GiveUp => self.fallback().map_or(Next::Nothing, |model| Next::FallBack(Box::new(model))),
+            Verdict::Final => Next::Nothing,
+        }
+    }
+
+    /// Whether another run follows for certain.
+    fn follows(&self, next: &Next) -> bool {
+        match next {
+            Next::Retry { .. } | Next::FallBack(_) | Next::MakeFit => true,
+            Next::MakeRoom => self.settings().auto_continue,
+            Next::Nothing => false,
+        }
+    }
+
+    /// Does what has to be done before the next run, and tells what it begins with; nothing when there is
+    /// none. An error is how the prompt ends in its place.
+    async fn prepare(
+        &self,
+        next: Next,
+        last: Option<&LastAnswer>,
+        busy: &Busy,
+        effort: &mut Effort,
+    ) -> Result<Option<Vec<Arc<Message>>>, RunEnd> {
+        let again = Ok(Some(Vec::new()));
+        match next {
+            Next::Retry { attempt, delay } => {
+                self.wait_for_retry(attempt, delay, last, busy).await?;
+                again
+            }
+            Next::FallBack(model) => {
+                self.fall_back(*model, effort);
+                self.forget(last);
+                again
+            }
+            Next::MakeFit => {
+                effort.made_fit = true;
+                let before = self.live().session.leaf().cloned();
+                self.forget(last);
+                if self.make_room_by_itself(CompactionReason::Overflow, busy).await {
+                    return again;
+                }
+                // The failed answer is the end after all.
+                if let Err(error) = self.live().session.move_leaf(before.as_ref()) {
+                    tracing::warn!(%error, "the failed answer is lost");
+                }
+                if busy.cancel.is_cancelled() { Err(RunEnd::Cancelled) } else { Ok(None) }
+            }
+            Next::MakeRoom => {
+                let made = self.make_room_by_itself(CompactionReason::Threshold, busy).await;
+                let go_on = made && self.settings().auto_continue && !self.is_room_due();
+                Ok(go_on.then(|| vec![self.developer(GO_ON)]))
+            }
+            Next::Nothing => {
+                let error = last.and_then(|last| last.error.as_ref()).map(ToString::to_string);
+                self.inner.agent.attempts.over(self.inner.agent.sink.as_ref(), &error.unwrap_or_default());
+                Ok(None)
+            }
+        }
+    }
+
+    /// What still waits when a run was completed: a message that came while room was made.
+    fn left_over(&self, end: &RunEnd) -> Option<Vec<Arc<Message>>> {
+        if *end != RunEnd::Completed {
+            return None;
+        }
+        let queues = self.queues();
+        let mut waiting = queues.take_steering();
+        if waiting.is_empty() {
+            waiting = queues.take_follow_up();
+        }
+        if waiting.is_empty() {
+            return None;
+        }
+        queues.tell(self.inner.agent.sink.as_ref());
+        Some(waiting)
+    }
+
+    async fn wait_for_retry(
+        &self,
+        attempt: u32,
+        delay: Duration,
+        last: Option<&LastAnswer>,
+        busy: &Busy,
+    ) -> Result<(), RunEnd> {
+        let agent = &self.inner.agent;
+        let error = last.and_then(|last| last.error.as_ref()).map(ToString::to_string).unwrap_or_default();
+        let part = self.inner.work.part(Part::Retry, &busy.cancel);
+        agent.attempts.count(attempt);
+        agent.emit(RetryEvent::AutoRetryStart {
+            attempt,
+            max_attempts: self.settings().retry.max_retries,
+            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            error_message: &error,
+        });
+        tokio::select! {
+            biased;
+            () = part.cancel.cancelled() => {
+                agent.attempts.over(agent.sink.as_ref(), RETRY_CANCELLED);
+                let aborted = busy.cancel.is_cancelled();
+                Err(if aborted { RunEnd::Cancelled } else { RunEnd::Failed(error) })
+            }
+            () = tokio::time::sleep(delay) => {
+                self.forget(last);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes an answer out of the live context. The session keeps it, beside the branch.
+    fn forget(&self, answer: Option<&LastAnswer>) {
+        let Some(answer) = answer else { return };
+        if let Err(error) = self.live().session.move_leaf(answer.before.as_ref()) {
+            tracing::warn!(%error, "a failed answer stays in the context");
+        }
+    }
+
+    /// The next model to be asked in the place of the current one.
+    fn fallback(&self) -> Option<Model> {
+        let chain = self.settings().retry.fallbacks.clone();
+        let current = self.model().full_name();
+        let tried = chain.iter().position(|name| *name == current).map_or(0, |at| at + 1);
+        let rest = chain.get(tried..).unwrap_or_default().iter().filter_map(|name| name.split_once('/'));
+        let mut open = rest.filter_map(|(provider, id)| self.inner.models.find(provider, id));
+        open.find(|(model, access)| *access == Access::Open && model.full_name() != current).map(|(model, _)| model)
+    }
+
+    fn fall_back(&self, model: Model, effort: &mut Effort) {
+        let (agent, from, to) = (&self.inner.agent, self.model(), model.full_name());
+        agent.emit(RetryEvent::RetryFallbackApplied { from: &from.full_name(), to: &to, role: ROLE });
+        effort.original.get_or_insert(from);
+        agent.attempts.fall_back(to);
+        self.take_model(model);
+    }
+
+    /// The next prompt is answered by the model that was chosen.
+    fn return_to_model(&self, effort: Effort) {
+        if let Some(original) = effort.original {
+            self.live().model = original;
+        }
+    }
+
+    pub(super) fn developer(&self, text: &str) -> Arc<Message> {
+        let content = vec![UserBlock::text(text)];
+        let (attribution, timestamp) = (Some(Attribution::Agent), self.inner.agent.clock.now());
+        Arc::new(Message::Developer(UserMessage { content, attribution, timestamp }))
+    }
+}

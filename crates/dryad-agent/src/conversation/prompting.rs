@@ -1,0 +1,135 @@
+//! Prompts, what reaches into them, and what ends them.
+
+use super::work::{Busy, Job, Part};
+use super::{Conversation, ConversationError};
+use crate::agent::RunEnd;
+use dryad_protocol::message::{CustomMessage, Message, UserMessage};
+use std::sync::{Arc, PoisonError};
+
+/// A prompt that was accepted and holds the conversation. Dropping it without running it lets go.
+#[must_use = "nothing is asked before it runs"]
+pub struct Accepted {
+    conversation: Conversation,
+    message: UserMessage,
+    busy: Busy,
+}
+
+/// How a message reaches an agent that is at work.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Delivery {
+    /// At the next turn.
+    Steer,
+    /// When it would stop.
+    FollowUp,
+}
+
+impl Conversation {
+    /// Accepts a prompt, if nothing else goes on. From now on the conversation is streaming.
+    ///
+    /// # Errors
+    ///
+    /// [`ConversationError::Busy`] while something else goes on.
+    pub fn accept(&self, message: UserMessage) -> Result<Accepted, ConversationError> {
+        let busy = self.inner.work.try_begin(Job::Prompt).ok_or(ConversationError::Busy)?;
+        Ok(Accepted { conversation: self.clone(), message, busy })
+    }
+
+    /// Runs a prompt until nothing goes on by itself any more.
+    ///
+    /// # Errors
+    ///
+    /// [`ConversationError::Busy`] while something else goes on.
+    pub async fn prompt(&self, message: UserMessage) -> Result<RunEnd, ConversationError> {
+        Ok(self.accept(message)?.run().await)
+    }
+
+    /// Ends whatever goes on, then accepts a prompt.
+    pub async fn abort_and_accept(&self, message: UserMessage) -> Accepted {
+        let busy = self.inner.work.take_over(Job::Prompt).await;
+        Accepted { conversation: self.clone(), message, busy }
+    }
+
+    /// Queues a message. Nothing starts by that: it waits for the agent, or for the next prompt.
+    pub fn queue(&self, message: UserMessage, delivery: Delivery) {
+        let queues = self.queues();
+        match delivery {
+            Delivery::Steer => queues.steer(Message::User(message)),
+            Delivery::FollowUp => queues.follow_up(Message::User(message)),
+        }
+        queues.tell(self.inner.agent.sink.as_ref());
+    }
+
+    /// Queues a message for the next turn.
+    pub fn steer(&self, message: UserMessage) {
+        self.queue(message, Delivery::Steer);
+    }
+
+    /// Queues a message for when the agent would stop.
+    pub fn follow_up(&self, message: UserMessage) {
+        self.queue(message, Delivery::FollowUp);
+    }
+
+    /// Adds a hidden message that goes along with the user's next prompt.
+    pub fn with_next_prompt(&self, message: CustomMessage) {
+        self.queues().with_next_prompt(Message::Custom(message));
+    }
+
+    /// Takes back what was queued last, to be edited.
+    pub fn take_back(&self) -> Option<Arc<Message>> {
+        let message = self.queues().take_back()?;
+        self.queues().tell(self.inner.agent.sink.as_ref());
+        Some(message)
+    }
+
+    /// Adds something that happened beside the conversation, such as a command of the user: at once when
+    /// nothing goes on, else when the run is over, never between a call and its result.
+    pub fn add(&self, message: Message) {
+        let message = Arc::new(message);
+        match self.inner.work.try_begin(Job::Change) {
+            Some(_busy) => drop(self.inner.agent.remember(&message)),
+            None => self.inner.held_back.lock().unwrap_or_else(PoisonError::into_inner).push(message),
+        }
+    }
+
+    /// Ends whatever goes on: the wait for a retry, the request, the running tools, a compaction. Returns
+    /// when it is over and told. The queues stay as they are.
+    pub async fn abort(&self) {
+        self.inner.work.stop().await;
+    }
+
+    /// Ends the wait for a retry, if there is one. No further attempt is made.
+    pub fn abort_retry(&self) {
+        self.inner.work.cancel_part(Part::Retry);
+    }
+
+    /// Ends a compaction or a summary of a branch, if one is being made. Nothing is changed by it then.
+    pub fn abort_compaction(&self) {
+        self.inner.work.cancel_part(Part::Compaction);
+    }
+
+    /// Returns when nothing goes on.
+    pub async fn settled(&self) {
+        self.inner.work.idle().await;
+    }
+
+    /// Adds what was held back.
+    pub(super) fn add_held_back(&self) {
+        let held = std::mem::take(&mut *self.inner.held_back.lock().unwrap_or_else(PoisonError::into_inner));
+        for message in held {
+            self.inner.agent.remember(&message);
+        }
+    }
+}
+
+impl Accepted {
+    /// Runs the prompt until nothing goes on by itself any more.
+    ///
+    /// Cancel-safe in the sense of [`Conversation::abort`] only: abort it rather than dropping the future,
+    /// which would leave the last events untold.
+    pub async fn run(self) -> RunEnd {
+        let Self { conversation, message, busy } = self;
+        let mut first = conversation.queues().take_for_prompt();
+        first.push(Arc::new(Message::User(message)));
+        conversation.carry_out(first, &busy).await
+    }
+}

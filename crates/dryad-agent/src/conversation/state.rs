@@ -1,0 +1,193 @@
+//! What a conversation tells of itself, in the wire's form.
+
+use super::Conversation;
+use super::work::{Job, Part};
+use crate::queue::{InterruptMode, QueueMode};
+use dryad_protocol::content::UserBlock;
+use dryad_protocol::entry::{Entry, EntryBody};
+use dryad_protocol::id::{EntryId, SessionId};
+use dryad_protocol::message::{Message, StopReason};
+use dryad_protocol::model::Model;
+use dryad_protocol::thinking::ThinkingLevel;
+use dryad_protocol::todo::TodoPhase;
+use dryad_session::compact::tokens;
+use dryad_session::context;
+use dryad_session::kind::Kind;
+use dryad_session::stats::{Scope, Stats};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How things stand.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct State {
+    /// The model that is asked next.
+    pub model: Arc<Model>,
+    /// How hard it thinks; absent when it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking_level: Option<ThinkingLevel>,
+    /// Whether a prompt goes on, its retries and other continuations included.
+    pub is_streaming: bool,
+    /// Whether a summary is being made.
+    pub is_compacting: bool,
+    /// How steering is taken.
+    pub steering_mode: QueueMode,
+    /// How follow-ups are taken.
+    pub follow_up_mode: QueueMode,
+    /// What steering does to the calls of a turn.
+    pub interrupt_mode: InterruptMode,
+    /// The session's file, or where it will be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_file: Option<PathBuf>,
+    /// Which session.
+    pub session_id: SessionId,
+    /// What it is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_name: Option<String>,
+    /// Whether room is made in the context without being asked for.
+    pub auto_compaction_enabled: bool,
+    /// Messages of the live context.
+    pub message_count: usize,
+    /// Messages that wait.
+    pub queued_message_count: usize,
+    /// The same, as newer hosts call it.
+    pub pending_message_count: usize,
+    /// Whether nothing goes on and nothing waits.
+    pub is_settled: bool,
+    /// What is to be done.
+    pub todo_phases: Vec<TodoPhase>,
+    /// What the model is told first.
+    pub system_prompt: Arc<str>,
+    /// The tools the model is offered.
+    pub dump_tools: Vec<ToolDump>,
+    /// How full the context is.
+    pub context_usage: ContextUsage,
+}
+
+/// A tool as the model is told of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToolDump {
+    /// Its name.
+    pub name: String,
+    /// What it does and how to use it.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub parameters: Arc<RawValue>,
+}
+
+/// How full the context is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextUsage {
+    /// Tokens of the next request.
+    pub tokens: u64,
+    /// Tokens that fit.
+    pub context_window: u64,
+    /// How much that is.
+    pub percent: f64,
+}
+
+/// A user's message that can be branched at.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BranchMessage {
+    /// Its entry.
+    pub entry_id: EntryId,
+    /// What it says.
+    pub text: String,
+}
+
+impl Conversation {
+    /// How things stand.
+    pub fn state(&self) -> State {
+        let (steering_mode, follow_up_mode, interrupt_mode) = self.queues().modes();
+        let (work, waiting) = (&self.inner.work, self.queues().len());
+        let (thinking_level, context_usage) = (self.thinking(), self.context_usage());
+        let (is_streaming, is_compacting) = (self.is_streaming(), work.has_part(Part::Compaction));
+        let auto_compaction_enabled = self.auto_compaction();
+        let live = &mut *self.live();
+        live.offer.refresh(&live.pipeline);
+        State {
+            model: live.model.clone(),
+            thinking_level,
+            is_streaming,
+            is_compacting,
+            steering_mode,
+            follow_up_mode,
+            interrupt_mode,
+            session_file: live.session.file().map(ToOwned::to_owned),
+            session_id: live.session.id().clone(),
+            session_name: live.session.name().map(str::to_owned),
+            auto_compaction_enabled,
+            message_count: context::build(&live.session).messages.len(),
+            queued_message_count: waiting,
+            pending_message_count: waiting,
+            is_settled: work.job().is_none() && waiting == 0,
+            todo_phases: self.inner.todos.phases(),
+            system_prompt: live.system_prompt.clone(),
+            dump_tools: live.offer.definitions().iter().map(ToolDump::from).collect(),
+            context_usage,
+        }
+    }
+
+    /// Whether a prompt goes on, its retries and other continuations included.
+    pub fn is_streaming(&self) -> bool {
+        self.inner.work.job() == Some(Job::Prompt)
+    }
+
+    /// The live context, with commands of the user, messages of extensions and summaries.
+    pub fn messages(&self) -> Vec<Arc<Message>> {
+        self.with_session(|session| context::build(session).messages)
+    }
+
+    /// How full the context is.
+    pub fn context_usage(&self) -> ContextUsage {
+        let live = self.live();
+        let (tokens, context_window) = (tokens::of_context(&live.session), live.model.context_window);
+        let percent = if context_window == 0 { 0.0 } else { tokens as f64 * 100.0 / context_window as f64 };
+        ContextUsage { tokens, context_window, percent }
+    }
+
+    /// Figures of the session.
+    pub fn stats(&self, scope: Scope) -> Stats {
+        let registry = self.pipeline().registry.clone();
+        let is_destructive = |name: &str| registry.get(name).is_some_and(|tool| tool.spec().metadata.destructive);
+        self.with_session(|session| Stats::of(session, scope, &is_destructive))
+    }
+
+    /// All messages of the user that have text, oldest first.
+    pub fn branch_messages(&self) -> Vec<BranchMessage> {
+        self.with_session(|session| {
+            let nodes = session.tree().nodes().iter().filter(|node| node.kind == Kind::User);
+            let told = nodes.filter_map(|node| {
+                let text = said(session.entry(&node.id).ok()?.as_ref())?;
+                Some(BranchMessage { entry_id: node.id.clone(), text })
+            });
+            told.collect()
+        })
+    }
+
+    /// What the model said last.
+    pub fn last_assistant_text(&self) -> Option<String> {
+        let messages = self.messages();
+        let answers = messages.iter().rev().filter_map(|message| message.as_assistant());
+        let mut told = answers.filter(|answer| answer.stop_reason != StopReason::Aborted || !answer.content.is_empty());
+        told.next().map(|answer| answer.text().trim().to_owned())
+    }
+}
+
+fn said(entry: &Entry) -> Option<String> {
+    let EntryBody::Message { message } = &entry.body else { return None };
+    let Message::User(message) = message.as_ref() else { return None };
+    let text: String = message.content.iter().filter_map(UserBlock::as_text).collect();
+    (!text.trim().is_empty()).then_some(text)
+}
+
+impl From<&dryad_provider::request::ToolDefinition> for ToolDump {
+    fn from(tool: &dryad_provider::request::ToolDefinition) -> Self {
+        let (name, description) = (tool.name.clone(), tool.description.clone());
+        Self { name, description, parameters: tool.parameters.clone() }
+    }
+}
