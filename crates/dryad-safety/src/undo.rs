@@ -98,7 +98,8 @@ pub fn undo(workspace: &Workspace, selection: &Selection, mode: Mode, clock: &Cl
     let mut targets = select::targets(workspace.log()?, selection)?;
     match selection {
         Selection::Path(path) => targets.iter_mut().for_each(|target| target.narrow(path)),
-        Selection::Last(_) | Selection::Ids(_) | Selection::Message(_) | Selection::Session(_) => {}
+        Selection::Last(_) | Selection::Ids(_) => {}
+        Selection::Message(_) | Selection::Session(_) | Selection::Messages { .. } => {}
     }
     take_all_back(workspace, &targets, "undo", mode, clock)
 }

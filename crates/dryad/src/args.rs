@@ -5,10 +5,15 @@
 //! together is worked out in [`crate::options`].
 
 mod changes;
+mod sessions;
 mod staged;
 mod syntax;
 
 pub(crate) use changes::{LogArguments, PlaceArguments, RedoArguments, ShowArguments, UndoArguments, WayArguments};
+pub(crate) use sessions::{
+    BranchArguments, ExportArguments, ListArguments, RemoveArguments, SessionArguments, SessionsArguments,
+    SessionsCommand, ShowSessionArguments, StoreArguments,
+};
 pub(crate) use staged::{ApplyArguments, AuditArguments, DiscardArguments, PendingArguments};
 pub(crate) use syntax::{GrepAstArguments, RewriteArguments, SyntaxArguments};
 
@@ -48,9 +53,6 @@ pub(crate) struct RunArguments {
     /// Work in this directory instead of the current one
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Keep nothing of this run
-    #[arg(long)]
-    pub(crate) no_session: bool,
     /// List the models that can be used, or all that match SEARCH
     #[arg(long, value_name = "SEARCH", num_args = 0..=1, default_missing_value = "")]
     pub(crate) list_models: Option<String>,
@@ -62,6 +64,8 @@ pub(crate) struct RunArguments {
     pub(crate) verbose: u8,
     #[command(flatten)]
     pub(crate) accepted: AcceptedArguments,
+    #[command(flatten)]
+    pub(crate) session: SessionArguments,
     #[command(flatten)]
     pub(crate) model: ModelArguments,
     #[command(flatten)]
@@ -145,8 +149,6 @@ pub(crate) enum PermissionMode {
 #[derive(Args, Debug)]
 pub(crate) struct AcceptedArguments {
     #[arg(long, hide = true)]
-    session_dir: Option<PathBuf>,
-    #[arg(long, hide = true)]
     no_skills: bool,
     #[arg(long, hide = true)]
     no_rules: bool,
@@ -175,6 +177,10 @@ pub(crate) enum Command {
         #[arg(long)]
         keep: bool,
     },
+    /// List the sessions of this directory, show, remove or export one
+    Sessions(SessionsArguments),
+    /// Begin anew at an earlier prompt, in a session of its own; --undo takes back what was done since
+    Branch(BranchArguments),
     /// List what waits for a decision in this workspace, or show one of it with its difference
     Pending(PendingArguments),
     /// Carry out what waits, after showing it

@@ -54,27 +54,9 @@ impl Home {
     pub(crate) fn auth_file(&self) -> PathBuf {
         self.root.join("auth.json")
     }
-
-    /// What is kept of runs in `workdir`.
-    pub(crate) fn sessions_of(&self, workdir: &Path) -> PathBuf {
-        let text = workdir.to_string_lossy();
-        let encoded = text.trim_start_matches('/').replace(['/', '\\', ':'], "-");
-        self.root.join("sessions").join(format!("--{encoded}--"))
-    }
 }
 
 /// A project's settings.
 pub(crate) fn project_settings_file(workdir: &Path) -> PathBuf {
     workdir.join(".dryad").join("settings.json")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sessions_are_kept_by_directory() {
-        let sessions = Home::at("/h/.dryad").sessions_of(Path::new("/home/me/a project"));
-        assert_eq!(sessions, Path::new("/h/.dryad/sessions/--home-me-a project--"));
-    }
 }

@@ -4,6 +4,7 @@
 //! comes back into text, JSON lines and exit codes. Everything else is done by the other crates.
 
 mod args;
+mod ask;
 mod home;
 mod log;
 mod mode;

@@ -3,6 +3,7 @@
 mod answer;
 mod apply;
 mod audit;
+mod branch;
 mod changes;
 mod completions;
 mod demo;
@@ -10,11 +11,13 @@ mod discard;
 mod doctor;
 mod gc;
 mod grep_ast;
+mod kept;
 mod list_models;
 mod log;
 mod pending;
 mod redo;
 mod rewrite;
+mod sessions;
 mod settings_schema;
 mod show;
 mod staged;
@@ -37,6 +40,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Task::ListModels { search, json, workdir } => list_models::run(&search, json, &workdir).await,
         },
         Arguments::Command(Command::Demo { keep }) => demo::run(keep).await,
+        Arguments::Command(Command::Sessions(arguments)) => sessions::run(arguments).await,
+        Arguments::Command(Command::Branch(arguments)) => branch::run(&arguments),
         Arguments::Command(Command::Pending(arguments)) => pending::run(&arguments),
         Arguments::Command(Command::Apply(arguments)) => apply::run(&arguments).await,
         Arguments::Command(Command::Discard(arguments)) => discard::run(&arguments).await,

@@ -1,6 +1,6 @@
 //! Arguments as used: checked against each other and against the file system.
 
-use crate::args::{ModelArguments, OutputMode, PermissionMode, RunArguments, ToolArguments};
+use crate::args::{ModelArguments, OutputMode, PermissionMode, RunArguments, SessionArguments, ToolArguments};
 use crate::prompt_input::{self, Words};
 use crate::report::Failure;
 use dryad_protocol::thinking::ThinkingLevel;
@@ -43,8 +43,8 @@ pub(crate) struct RunOptions {
     pub(crate) roots: Vec<PathBuf>,
     /// What passes without being asked about.
     pub(crate) permission: PermissionOptions,
-    /// Whether anything is kept of the run.
-    pub(crate) keep: Keep,
+    /// Which conversation it belongs to.
+    pub(crate) session: SessionOptions,
 }
 
 /// What passes without being asked about.
@@ -100,13 +100,34 @@ pub(crate) enum ToolSelection {
     Only(Vec<String>),
 }
 
-/// Whether anything is kept of a run.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Keep {
-    /// Long outputs, beside the sessions.
-    Session,
-    /// Nothing.
-    Nothing,
+/// Which conversation a prompt belongs to.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct SessionOptions {
+    /// Which one.
+    pub(crate) which: Which,
+    /// What it shall be called.
+    pub(crate) name: Option<String>,
+    /// Where sessions are kept, if that was said.
+    pub(crate) directory: Option<PathBuf>,
+    /// Whether the directory to work in was said.
+    pub(crate) cwd_is_given: bool,
+}
+
+/// One conversation of many.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Which {
+    /// A new one.
+    New,
+    /// A new one of which nothing is kept.
+    InMemory,
+    /// The one that the terminal had last, else the newest.
+    Newest,
+    /// One that the user chooses.
+    Choose,
+    /// This one: an id, the beginning of one, or a path.
+    Named(String),
+    /// A copy of this one.
+    CopyOf(String),
 }
 
 /// Works out what the arguments ask for.
@@ -141,7 +162,7 @@ pub(crate) fn task(arguments: RunArguments) -> Result<Task, Failure> {
         roots: arguments.tools.root.iter().map(|root| directory(root, &workdir, "--root")).collect::<Result<_, _>>()?,
         permission: permission(&arguments.tools),
         tools: selection(arguments.tools),
-        keep: if arguments.no_session { Keep::Nothing } else { Keep::Session },
+        session: session(arguments.session, arguments.cwd.is_some()),
         words,
         workdir,
     })))
@@ -211,6 +232,18 @@ fn model(arguments: ModelArguments) -> Result<ModelOptions, Failure> {
         thinking: arguments.thinking,
         script: arguments.script,
     })
+}
+
+fn session(arguments: SessionArguments, cwd_is_given: bool) -> SessionOptions {
+    let which = match (arguments.session, arguments.fork) {
+        (Some(text), _) => Which::Named(text),
+        (None, Some(text)) => Which::CopyOf(text),
+        (None, None) if arguments.go_on => Which::Newest,
+        (None, None) if arguments.resume => Which::Choose,
+        (None, None) if arguments.no_session => Which::InMemory,
+        (None, None) => Which::New,
+    };
+    SessionOptions { which, name: arguments.name, directory: arguments.store.session_dir, cwd_is_given }
 }
 
 fn permission(arguments: &ToolArguments) -> PermissionOptions {

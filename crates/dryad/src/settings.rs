@@ -45,6 +45,8 @@ pub(crate) struct Settings {
     pub(crate) roots: Vec<PathBuf>,
     /// Whether DRYAD.md, AGENTS.md and CLAUDE.md are read.
     pub(crate) context_files: Option<bool>,
+    /// Where sessions are kept.
+    pub(crate) session_dir: Option<PathBuf>,
     /// Of the contents kept for undo.
     pub(crate) vault: VaultSettings,
     /// What may be done, as the user says.

@@ -43,6 +43,7 @@ use dryad_safety::pipeline::Pipeline;
 use dryad_safety::spill::Spill;
 use dryad_safety::tool::Tool;
 use dryad_safety::workspace::Workspace as Memory;
+use dryad_session::session::Session;
 use noted::Noted;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -133,12 +134,17 @@ impl Line {
     }
 }
 
-/// Makes an agent.
+/// Makes an agent that carries a session on.
 ///
 /// # Errors
 ///
 /// When a tool is asked for that does not exist, or a permission rule cannot be understood.
-pub(crate) fn agent(line: &Line, bench: &Bench<'_>, sink: Arc<dyn EventSink>) -> Result<Agent, Failure> {
+pub(crate) fn agent(
+    line: &Line,
+    bench: &Bench<'_>,
+    session: Session,
+    sink: Arc<dyn EventSink>,
+) -> Result<Agent, Failure> {
     let clock = Clock::System;
     let registry = Arc::new(tools::registry(bench, &line.chosen.model)?);
     let deferred = tools::deferred(bench, &registry)?;
@@ -164,7 +170,7 @@ pub(crate) fn agent(line: &Line, bench: &Bench<'_>, sink: Arc<dyn EventSink>) ->
         ..Pipeline::new(registry, bench.memory.clone(), bench.workdir)
     };
     pipeline.gates.extend(safety::gates(bench, challenger, &observer)?);
-    Ok(Agent::new(Parts {
+    let parts = Parts {
         provider: line.provider.clone(),
         model: line.chosen.model.clone(),
         thinking: line.chosen.thinking,
@@ -173,7 +179,8 @@ pub(crate) fn agent(line: &Line, bench: &Bench<'_>, sink: Arc<dyn EventSink>) ->
         sink,
         clock,
         cache_key: Some(bench.place.id().to_owned()),
-    }))
+    };
+    Ok(Agent::with_session(parts, session))
 }
 
 fn system_text(bench: &Bench<'_>, tools: &[Arc<dyn Tool>], clock: Clock) -> String {

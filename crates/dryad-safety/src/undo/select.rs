@@ -3,9 +3,11 @@
 use super::{UndoError, require_effective};
 use crate::oplog::{Entry, FileLog, State, Summary};
 use dryad_protocol::change_set::{Change, ChangeSet};
+use dryad_protocol::id::SessionId;
 use dryad_protocol::image::Image;
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead};
 use dryad_protocol::path::FilePath;
+use std::collections::HashSet;
 
 /// Which operations to take back.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -18,6 +20,13 @@ pub enum Selection {
     Message(String),
     /// Those of one conversation.
     Session(String),
+    /// Those of these messages, in one of these conversations; ids are whole here.
+    Messages {
+        /// The conversations: one and those it was copied from share ids of messages.
+        sessions: Vec<SessionId>,
+        /// The messages.
+        messages: HashSet<String>,
+    },
     /// What was done to one path, or below it. Operations that did more are taken back only as far as that.
     Path(FilePath),
 }
@@ -68,6 +77,11 @@ pub(super) fn targets(log: &FileLog, selection: &Selection) -> Result<Vec<Target
         })?,
         Selection::Session(id) => pick(log, usize::MAX, |Entry { head, .. }| {
             is_change(head) && head.session_id.as_ref().is_some_and(|session| session.as_str().starts_with(id.as_str()))
+        })?,
+        Selection::Messages { sessions, messages } => pick(log, usize::MAX, |Entry { head, .. }| {
+            is_change(head)
+                && head.session_id.as_ref().is_some_and(|session| sessions.contains(session))
+                && head.message_id.as_ref().is_some_and(|message| messages.contains(message))
         })?,
         Selection::Path(path) => {
             let mut found = pick(log, usize::MAX, |entry| is_change(&entry.head))?;
@@ -139,6 +153,7 @@ fn nothing(what: &'static str, selection: &Selection) -> UndoError {
         Selection::Ids(_) => "no operation was named".to_owned(),
         Selection::Message(id) => format!("message {id} has no operation that still counts"),
         Selection::Session(id) => format!("session {id} has no operation that still counts"),
+        Selection::Messages { .. } => "none of these messages has an operation that still counts".to_owned(),
         Selection::Path(path) => format!("no operation that still counts has touched {path}"),
     };
     UndoError::Nothing { what, why }

@@ -10,6 +10,7 @@ mod text;
 
 use super::changes::{print_notices, recover_known};
 use super::gc;
+use super::kept::{Sessions, from_store};
 use crate::log;
 use crate::options::{Output, RunOptions, no_prompt};
 use crate::output;
@@ -23,6 +24,7 @@ use dryad_protocol::event::Event;
 use dryad_protocol::message::{AssistantMessage, StopReason};
 use dryad_safety::clock::Clock;
 use dryad_safety::workspace::Workspace as Memory;
+use dryad_session::session::Session;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 
@@ -47,13 +49,16 @@ async fn answer(options: &RunOptions, stops: &Stops) -> Result<Exit, Failure> {
     let attachments = prompt_input::attach_all(&options.words.files, &options.workdir, &workshop.settings)?;
     let piped = prompt_input::piped(&stops.cancel).await?;
     let prompt = Prompt::assemble(attachments, &piped, &options.words.text).ok_or_else(no_prompt)?;
+    let sessions =
+        Sessions::new(&workshop.home, &workshop.settings, options.session.directory.as_deref(), &options.workdir);
+    let session = sessions.for_run(&options.session, stops).await?;
     let line = tokio::select! {
         line = workshop.line(options) => line?,
         () = stops.cancel.cancelled() => return Err(Failure::cancelled()),
     };
     log::cover(&line.mask);
     check_images(&prompt, &line)?;
-    let place = Place::new(&workshop.home, &options.workdir, options.keep)?;
+    let place = Place::of(&session)?;
     let memory = Arc::new(Memory::around(workshop.home.root(), &options.workdir));
     recover_known(&memory, &workshop.home, &options.workdir);
     let bench = Bench {
@@ -67,18 +72,25 @@ async fn answer(options: &RunOptions, stops: &Stops) -> Result<Exit, Failure> {
         place: &place,
         memory: memory.clone(),
     };
-    let shown = show(options.output, &line, &bench, prompt, stops).await;
+    let shown = show(options.output, &line, &bench, Said { prompt, session, sessions }, stops).await;
     print_notices(&memory);
     gc::collect_daily(&workshop);
     shown.map_err(|failure| failure.masked(&line.mask))
 }
 
+/// A prompt, and the conversation that it belongs to.
+struct Said {
+    prompt: Prompt,
+    session: Session,
+    sessions: Sessions,
+}
+
 /// Runs the prompt and shows it in the way that was asked for.
-async fn show(output: Output, line: &Line, bench: &Bench<'_>, prompt: Prompt, stops: &Stops) -> Result<Exit, Failure> {
+async fn show(output: Output, line: &Line, bench: &Bench<'_>, said: Said, stops: &Stops) -> Result<Exit, Failure> {
     match way(output) {
-        Way::Json => json::run(line, bench, prompt, stops).await,
-        Way::Terminal => text::on_terminal(line, bench, prompt, stops).await,
-        Way::Piped => text::piped(line, bench, prompt, stops).await,
+        Way::Json => json::run(line, bench, said, stops).await,
+        Way::Terminal => text::on_terminal(line, bench, said, stops).await,
+        Way::Piped => text::piped(line, bench, said, stops).await,
     }
 }
 
@@ -106,13 +118,16 @@ async fn play(
     line: &Line,
     bench: &Bench<'_>,
     sink: Arc<dyn EventSink>,
-    prompt: Prompt,
+    said: Said,
     stops: &Stops,
 ) -> Result<(Agent, RunEnd), Failure> {
-    let mut agent = wiring::agent(line, bench, sink)?;
-    let message = prompt.into_message(Clock::System.now());
+    let mut agent = wiring::agent(line, bench, said.session, sink)?;
+    let message = said.prompt.into_message(Clock::System.now());
     let end = agent.prompt(message, &stops.cancel).await;
     tracing::info!(?end, "run ended");
+    let stored = agent.session_mut().flush();
+    said.sessions.leave_crumb(agent.session());
+    stored.map_err(|error| from_store(&error))?;
     Ok((agent, end))
 }
 

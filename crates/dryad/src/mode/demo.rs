@@ -8,7 +8,7 @@ mod project;
 mod take_back;
 
 use crate::home::Home;
-use crate::options::{Keep, PermissionOptions, SystemOptions, ToolSelection};
+use crate::options::{PermissionOptions, SystemOptions, ToolSelection};
 use crate::output;
 use crate::prompt_input::Prompt;
 use crate::report::{Exit, Failure};
@@ -28,6 +28,7 @@ use dryad_provider::scripted::{self, Script};
 use dryad_safety::clock::Clock;
 use dryad_safety::pipeline::AutoPreview;
 use dryad_safety::workspace::{Workspace as Memory, WorkspaceError};
+use dryad_session::session::Session;
 use project::Project;
 use std::fmt::Write as _;
 use std::io;
@@ -63,7 +64,8 @@ async fn play(project: &Project, stops: &Stops) -> Result<Vec<Operation>, Failur
     output::print(&opening(project, style))?;
     let home = Home::at(project.home());
     let line = line(project).await?;
-    let place = Place::new(&home, project.root(), Keep::Nothing)?;
+    let session = Session::in_memory(project.root(), Clock::System.now());
+    let place = Place::of(&session)?;
     let memory = Arc::new(Memory::around(home.root(), project.root()));
     let safety = SafetySettings { auto_preview: AutoPreview::All, ..SafetySettings::default() };
     let bench = Bench {
@@ -79,7 +81,7 @@ async fn play(project: &Project, stops: &Stops) -> Result<Vec<Operation>, Failur
     };
     let streams = Streams { text: Box::new(io::stdout()), activity: Box::new(io::stdout()), style };
     let screen = Arc::new(Screen::new(streams, Detail::Results, line.mask.clone(), stops.cancel.clone()));
-    let mut agent = wiring::agent(&line, &bench, screen.clone())?;
+    let mut agent = wiring::agent(&line, &bench, session, screen.clone())?;
     let prompt = Prompt { text: PROMPT.to_owned(), images: Vec::new() };
     let end = agent.prompt(prompt.into_message(Clock::System.now()), &stops.cancel).await;
     screen.finish().or_else(|error| output::unless_closed(&error))?;

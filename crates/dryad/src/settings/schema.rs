@@ -78,7 +78,7 @@ const fn key(name: &'static str, kind: Kind, default: &'static str, scope: Scope
 
 /// Every key there is.
 #[rustfmt::skip]
-pub(crate) const KEYS: [Key; 29] = [
+pub(crate) const KEYS: [Key; 30] = [
     key("defaultModel", Kind::Text, "the first provider that has a key", Scope::Everywhere,
         "The model to ask: `provider/id`, with `:level` behind it if it shall think."),
     key("defaultThinkingLevel", Kind::Thinking, "off", Scope::Everywhere,
@@ -111,6 +111,8 @@ pub(crate) const KEYS: [Key; 29] = [
         "Directories below which tools may change files, besides the working directory and the temporary one."),
     key("contextFiles", Kind::Boolean, "true", Scope::Everywhere,
         "Whether DRYAD.md, AGENTS.md and CLAUDE.md are read into the system prompt."),
+    key("sessionDir", Kind::Text, "sessions/, by directory, among the user's files", Scope::UserOnly,
+        "The directory that all sessions are kept in."),
     key("vault.quotaBytes", Kind::Bytes, "1073741824 (1 GiB)", Scope::UserOnly,
         "How much room the contents kept for undo may take before `dryad gc` removes old ones."),
     key("permissions.mode", Kind::Choice(&["always-ask", "write", "yolo"]), "yolo with -p", Scope::Everywhere,

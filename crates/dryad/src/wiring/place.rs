@@ -1,12 +1,10 @@
 //! Where long outputs of a run are kept: beside the user's sessions, or nowhere for long.
 
-use crate::home::Home;
-use crate::options::Keep;
 use crate::report::Failure;
 use dryad_protocol::time::Timestamp;
 use dryad_safety::artifact::Artifacts;
-use dryad_safety::clock::Clock;
-use std::path::{Path, PathBuf};
+use dryad_session::session::Session;
+use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// The directory of one run. A temporary one is removed when this is dropped.
@@ -18,26 +16,20 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// A place for a run in `workdir`. One that is kept is made when something is put there.
+    /// The place of a session. One that is kept is made when something is put there.
     ///
     /// # Errors
     ///
     /// When no temporary directory can be made.
-    pub(crate) fn new(home: &Home, workdir: &Path, keep: Keep) -> Result<Self, Failure> {
-        let id = uuid::Uuid::now_v7().to_string();
-        match keep {
-            Keep::Session => {
-                let stamp = stamp(Clock::System.now());
-                let directory = home.sessions_of(workdir).join(format!("{stamp}_{id}"));
-                Ok(Self { id, directory, _scratch: None })
-            }
-            Keep::Nothing => {
-                let scratch = tempfile::Builder::new().prefix("dryad-").tempdir();
-                let scratch =
-                    scratch.map_err(|error| Failure::failed(format!("cannot make a temporary directory: {error}")))?;
-                Ok(Self { id, directory: scratch.path().to_owned(), _scratch: Some(scratch) })
-            }
+    pub(crate) fn of(session: &Session) -> Result<Self, Failure> {
+        let id = session.id().to_string();
+        if let Some(directory) = session.artifacts() {
+            return Ok(Self { id, directory, _scratch: None });
         }
+        let scratch = tempfile::Builder::new().prefix("dryad-").tempdir();
+        let scratch =
+            scratch.map_err(|error| Failure::failed(format!("cannot make a temporary directory: {error}")))?;
+        Ok(Self { id, directory: scratch.path().to_owned(), _scratch: Some(scratch) })
     }
 
     /// The run's id.
@@ -57,27 +49,24 @@ pub(super) fn date(time: Timestamp) -> String {
     moment.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d").to_string()
 }
 
-/// A moment as a part of a file name, which sorts by time.
-fn stamp(time: Timestamp) -> String {
-    let moment = jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or_default();
-    moment.strftime("%Y-%m-%dT%H-%M-%S").to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dryad_session::places::Places;
+    use std::path::Path;
 
     #[test]
-    fn a_kept_place_is_named_after_directory_and_time() {
-        let place = Place::new(&Home::at("/h"), Path::new("/a/b"), Keep::Session).unwrap();
+    fn long_outputs_lie_beside_the_session() {
+        let places = Places::below(Path::new("/h"));
+        let session = Session::create(&places, Path::new("/a/b"), None, Timestamp::default());
+        let place = Place::of(&session).unwrap();
         assert!(place.directory.starts_with("/h/sessions/--a-b--"), "{place:?}");
         assert!(place.directory.to_string_lossy().ends_with(place.id()));
-        assert_eq!(stamp(Timestamp::from_millis(0)), "1970-01-01T00-00-00");
     }
 
     #[test]
     fn a_place_for_nothing_is_gone_afterwards() {
-        let place = Place::new(&Home::at("/h"), Path::new("/a"), Keep::Nothing).unwrap();
+        let place = Place::of(&Session::in_memory(Path::new("/a"), Timestamp::default())).unwrap();
         let directory = place.directory.clone();
         assert!(directory.is_dir());
         drop(place);

@@ -94,8 +94,8 @@ fn long_outputs_are_kept_with_the_session_or_not_at_all() {
 }
 
 #[test]
-fn a_short_run_leaves_no_session_directory() {
+fn a_run_of_which_nothing_is_kept_leaves_nothing() {
     let scene = Scene::with_script(&json!([{"text": "x"}]));
-    scene.play(&["x"]).done();
+    scene.play(&["--no-session", "x"]).done();
     assert!(!scene.home().exists());
 }

@@ -1,8 +1,7 @@
 //! Every event of the run as one JSON line.
 
-use super::{play, verdict};
+use super::{Said, play, verdict};
 use crate::output;
-use crate::prompt_input::Prompt;
 use crate::report::{Exit, Failure};
 use crate::signals::Stops;
 use crate::wiring::{Bench, Line};
@@ -15,9 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// Runs the prompt and prints its events.
-pub(super) async fn run(line: &Line, bench: &Bench<'_>, prompt: Prompt, stops: &Stops) -> Result<Exit, Failure> {
+pub(super) async fn run(line: &Line, bench: &Bench<'_>, said: Said, stops: &Stops) -> Result<Exit, Failure> {
     let sink = Arc::new(JsonLines { mask: line.mask.clone(), cancel: stops.cancel.clone(), failure: Mutex::default() });
-    let (_, end) = play(line, bench, sink.clone(), prompt, stops).await?;
+    let (_, end) = play(line, bench, sink.clone(), said, stops).await?;
     let failure = sink.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
     match failure {
         None => verdict(end, &line.last_error),

@@ -1,8 +1,7 @@
 //! The answer as text: streamed on a terminal, whole at the end in a pipe.
 
-use super::{Nobody, note_cut, play, verdict, with_answer};
+use super::{Nobody, Said, note_cut, play, verdict, with_answer};
 use crate::output;
-use crate::prompt_input::Prompt;
 use crate::report::{Exit, Failure};
 use crate::screen::{Detail, Screen, Streams};
 use crate::signals::Stops;
@@ -15,27 +14,22 @@ use std::sync::Arc;
 const TEXT_BUFFER: usize = 16 * 1024;
 
 /// Streams the text, with what tools do on standard error.
-pub(super) async fn on_terminal(
-    line: &Line,
-    bench: &Bench<'_>,
-    prompt: Prompt,
-    stops: &Stops,
-) -> Result<Exit, Failure> {
+pub(super) async fn on_terminal(line: &Line, bench: &Bench<'_>, said: Said, stops: &Stops) -> Result<Exit, Failure> {
     let streams = Streams {
         text: Box::new(BufWriter::with_capacity(TEXT_BUFFER, io::stdout())),
         activity: Box::new(io::stderr()),
         style: Style::of(&io::stderr()),
     };
     let screen = Arc::new(Screen::new(streams, Detail::Brief, line.mask.clone(), stops.cancel.clone()));
-    let (agent, end) = play(line, bench, screen.clone(), prompt, stops).await?;
+    let (agent, end) = play(line, bench, screen.clone(), said, stops).await?;
     screen.finish().or_else(|error| output::unless_closed(&error))?;
     note_cut(&agent);
     verdict(end, &line.last_error)
 }
 
 /// Prints the last answer's text, and nothing before it is there.
-pub(super) async fn piped(line: &Line, bench: &Bench<'_>, prompt: Prompt, stops: &Stops) -> Result<Exit, Failure> {
-    let (agent, end) = play(line, bench, Arc::new(Nobody), prompt, stops).await?;
+pub(super) async fn piped(line: &Line, bench: &Bench<'_>, said: Said, stops: &Stops) -> Result<Exit, Failure> {
+    let (agent, end) = play(line, bench, Arc::new(Nobody), said, stops).await?;
     let exit = verdict(end, &line.last_error)?;
     let mut text = String::new();
     with_answer(&agent, |answer| text = answer.text());

@@ -1,5 +1,6 @@
 //! Whether the user wants it: asked on a terminal, taken for granted where nothing else can be meant.
 
+use crate::ask::line;
 use crate::output;
 use crate::report::Failure;
 use crate::signals::Stops;
@@ -63,22 +64,6 @@ impl Question<'_> {
                 Answer::Unclear => {}
             }
         }
-    }
-}
-
-/// Waits for a line, on a thread of its own: a signal must get through.
-async fn line(stops: &Stops) -> Result<String, Failure> {
-    let reading = tokio::task::spawn_blocking(|| {
-        let mut line = String::new();
-        io::stdin().read_line(&mut line).map(|_| line)
-    });
-    tokio::select! {
-        read = reading => match read {
-            Ok(Ok(line)) => Ok(line),
-            Ok(Err(error)) => Err(Failure::failed(format!("the answer cannot be read: {error}"))),
-            Err(error) => Err(Failure::failed(format!("the answer cannot be read: {error}"))),
-        },
-        () = stops.cancel.cancelled() => Err(Failure::cancelled()),
     }
 }
 
