@@ -126,7 +126,7 @@ async fn play(
     let end = agent.prompt(message, &stops.cancel).await;
     tracing::info!(?end, "run ended");
     let stored = agent.session_mut().flush();
-    said.sessions.leave_crumb(agent.session());
+    said.sessions.leave_crumb(agent.session_mut());
     stored.map_err(|error| from_store(&error))?;
     Ok((agent, end))
 }
