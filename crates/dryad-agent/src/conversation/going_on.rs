@@ -83,7 +83,7 @@ impl Conversation {
     fn decide(&self, outcome: &Outcome, effort: &Effort) -> Next {
         match (&outcome.end, &outcome.last) {
             (RunEnd::Failed(_), Some(LastAnswer { error: Some(error), .. })) => self.after_failure(error, effort),
-            (RunEnd::Completed, _) if self.is_room_due() => Next::MakeRoom,
+            (RunEnd::Completed, _) if self.is_summary_due() => Next::MakeRoom,
             (RunEnd::Completed | RunEnd::Failed(_) | RunEnd::Cancelled, _) => Next::Nothing,
         }
     }

@@ -43,28 +43,29 @@ impl Conversation {
         outcome
     }
 
-    /// Whether so little room is left that some has to be made. Old outputs of tools go first.
+    /// Whether so little room is left that some has to be made.
     pub(super) fn is_room_due(&self) -> bool {
         let settings = self.settings().compaction;
         let live = self.live();
         settings.is_due(tokens::of_context(&live.session), live.model.context_window)
     }
 
+    /// Whether little room is left, even without the old outputs of tools, which are left out for it.
+    pub(super) fn is_summary_due(&self) -> bool {
+        self.is_room_due() && (!self.prune() || self.is_room_due())
+    }
+
     /// Makes room before a prompt is sent, where that is due.
     pub(super) async fn make_room_before_prompt(&self, busy: &Busy) {
-        if self.is_room_due() {
+        if self.is_summary_due() {
             self.make_room_by_itself(CompactionReason::Threshold, busy).await;
         }
     }
 
-    /// Makes room without having been asked for it: leaves old outputs out, and has the older part
-    /// summarised if that is not enough. Whether there is more room now.
+    /// Makes room without having been asked for it. Whether there is more room now.
     pub(super) async fn make_room_by_itself(&self, reason: CompactionReason, busy: &Busy) -> bool {
         let will_retry = reason == CompactionReason::Overflow;
-        let pruned = self.prune();
-        if pruned && !will_retry && !self.is_room_due() {
-            return true;
-        }
+        let pruned = will_retry && self.prune();
         let agent = &self.inner.agent;
         let action = CompactionAction::ContextFull;
         agent.emit(CompactionEvent::AutoCompactionStart { reason, action });

@@ -1,9 +1,13 @@
 //! Stories: the scripted model, tools of the tests' own, the real pipeline; read them as a play.
-#![expect(clippy::unwrap_used, reason = "test code")]
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "test code")]
 
 mod calls;
 mod cancel;
+mod compaction;
 mod previews;
 mod queues;
+mod retries;
+mod sessions;
 mod stage;
+mod talk;
 mod turns;

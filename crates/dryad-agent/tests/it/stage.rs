@@ -231,7 +231,7 @@ fn note(event: &Value) -> String {
 }
 
 /// A message in a few words.
-fn line(message: &Message) -> String {
+pub(crate) fn line(message: &Message) -> String {
     let blocks = |content: &[dryad_protocol::content::UserBlock]| {
         content.iter().filter_map(|block| block.as_text()).collect::<String>()
     };
