@@ -1,0 +1,130 @@
+//! Commands of the user, beside the conversation.
+//!
+//! A command runs beside the queue, so that `abort_bash` reaches it. When it has ended it joins the
+//! conversation: at once when nothing goes on, else after the run.
+
+use crate::command::BashCommand;
+use crate::data::BashResult;
+use crate::desk::Desk;
+use crate::dispatch::Outcome;
+use crate::event::WireEvent;
+use crate::program::ShellRun;
+use crate::response::Reply;
+use dryad_protocol::command::CommandEnd;
+use dryad_protocol::message::{BashExecutionMessage, Message};
+use serde_json::Value;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio_util::sync::CancellationToken;
+
+/// Of a longer output the end is kept, up to so many bytes.
+const KEPT_BYTES: usize = 50 * 1024;
+
+/// The commands that run.
+#[derive(Debug, Default)]
+pub(crate) struct BashRuns {
+    cancel: Mutex<CancellationToken>,
+}
+
+impl BashRuns {
+    /// Ends every command that runs.
+    pub(crate) fn cancel_all(&self) {
+        std::mem::take(&mut *self.token()).cancel();
+    }
+
+    fn next(&self) -> CancellationToken {
+        self.token().child_token()
+    }
+
+    fn token(&self) -> MutexGuard<'_, CancellationToken> {
+        self.cancel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) fn handle(desk: &Arc<Desk>, command: BashCommand, id: Option<Value>) -> Outcome {
+    match command {
+        BashCommand::Bash { command, exclude_from_context } => {
+            let (desk, cancel) = (desk.clone(), desk.bash.next());
+            Outcome::Beside(Box::pin(async move { run(&desk, command, exclude_from_context, id, &cancel).await }))
+        }
+        BashCommand::AbortBash => {
+            desk.bash.cancel_all();
+            Outcome::Answer(Reply::Done)
+        }
+    }
+}
+
+async fn run(
+    desk: &Desk,
+    command: String,
+    exclude_from_context: Option<bool>,
+    id: Option<Value>,
+    cancel: &CancellationToken,
+) -> Reply {
+    let key = format!("bash {}", id.as_ref().map(Value::to_string).unwrap_or_default());
+    let on_update = |output: String| {
+        if !output.is_empty() {
+            desk.outbox.send_state_of(&key, &WireEvent::BashUpdate { id: id.clone(), output });
+        }
+    };
+    let ended = match desk.program.run_shell(&command, cancel, &on_update).await {
+        Ok(ended) => ended,
+        Err(error) => return Reply::Refused(error),
+    };
+    let result = told(ended);
+    desk.conversation.add(Message::BashExecution(BashExecutionMessage {
+        command,
+        output: result.output.clone(),
+        exit_code: result.exit_code,
+        cancelled: result.cancelled,
+        truncated: result.truncated,
+        full_output_path: result.full_output_path.as_ref().map(|path| path.display().to_string()),
+        exclude_from_context: exclude_from_context.filter(|exclude| *exclude),
+        timestamp: desk.clock.now(),
+    }));
+    Reply::data(&result)
+}
+
+fn told(ended: ShellRun) -> BashResult {
+    let ShellRun { outcome, full_output } = ended;
+    let (exit_code, cancelled) = match outcome.end {
+        CommandEnd::Exited { code } => (Some(code), false),
+        CommandEnd::TimedOut | CommandEnd::Cancelled => (None, true),
+    };
+    let output = end_of(&outcome.output.text).to_owned();
+    let truncated = outcome.output.truncated.is_some() || output.len() < outcome.output.text.len();
+    BashResult {
+        exit_code,
+        cancelled,
+        truncated,
+        total_lines: outcome.output.total_lines + 1,
+        total_bytes: outcome.output.total_bytes,
+        output_lines: output.split('\n').count() as u64,
+        output_bytes: output.len() as u64,
+        full_output_path: full_output,
+        output,
+    }
+}
+
+/// The last lines of a text, as many as are kept.
+fn end_of(text: &str) -> &str {
+    let Some(cut) = text.len().checked_sub(KEPT_BYTES) else { return text };
+    let kept = text.get(text.ceil_char_boundary(cut)..).unwrap_or(text);
+    // A half line is no line, unless it is the only one.
+    kept.split_once('\n').map_or(kept, |(_, whole)| if whole.is_empty() { kept } else { whole })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_output_the_last_whole_lines_are_kept() {
+        assert_eq!(end_of("short\n"), "short\n");
+        let long: String = (0..20_000).map(|number| format!("line {number} ü\n")).collect();
+        let kept = end_of(&long);
+        assert!(kept.len() <= KEPT_BYTES && kept.len() > KEPT_BYTES - 32);
+        assert!(kept.starts_with("line ") && long.ends_with(kept));
+        let one_line = "ü".repeat(KEPT_BYTES);
+        assert_eq!(end_of(&one_line).len(), KEPT_BYTES);
+    }
+}

@@ -1,0 +1,54 @@
+//! Prompts, and what reaches into a run.
+
+use crate::command::{Given, PromptCommand, StreamingBehavior};
+use crate::data::{Disposed, Disposition};
+use crate::desk::Desk;
+use crate::dispatch::Outcome;
+use crate::response::Reply;
+use dryad_agent::conversation::Delivery;
+use dryad_protocol::content::{ImageBlock, UserBlock};
+use dryad_protocol::message::UserMessage;
+
+pub(crate) async fn handle(desk: &Desk, command: PromptCommand) -> Outcome {
+    match command {
+        PromptCommand::Prompt { message, images, streaming_behavior } => {
+            prompt(desk, said(desk, message, images), streaming_behavior)
+        }
+        PromptCommand::Steer { message, images } => queue(desk, said(desk, message, images), Delivery::Steer),
+        PromptCommand::FollowUp { message, images } => queue(desk, said(desk, message, images), Delivery::FollowUp),
+        PromptCommand::Abort => {
+            desk.dialogs.withdraw_all();
+            desk.conversation.abort().await;
+            Outcome::Answer(Reply::Done)
+        }
+        PromptCommand::AbortAndPrompt { message, images } => {
+            desk.dialogs.withdraw_all();
+            let message = said(desk, message, images);
+            Outcome::Start(desk.conversation.abort_and_accept(message).await)
+        }
+    }
+}
+
+fn prompt(desk: &Desk, message: UserMessage, behavior: Option<Given<StreamingBehavior>>) -> Outcome {
+    let behavior = behavior.map(|given| given.known("streamingBehavior", &StreamingBehavior::ALL)).transpose();
+    let behavior = match behavior {
+        Ok(behavior) => behavior,
+        Err(error) => return Outcome::Answer(Reply::Refused(error)),
+    };
+    match (desk.conversation.accept(message.clone()), behavior) {
+        (Ok(accepted), _) => Outcome::Start(accepted),
+        (Err(_busy), Some(StreamingBehavior::Steer)) => queue(desk, message, Delivery::Steer),
+        (Err(_busy), Some(StreamingBehavior::FollowUp)) => queue(desk, message, Delivery::FollowUp),
+        (Err(error), None) => Outcome::Late(error.to_string()),
+    }
+}
+
+fn queue(desk: &Desk, message: UserMessage, delivery: Delivery) -> Outcome {
+    desk.conversation.queue(message, delivery);
+    Outcome::Answer(Reply::data(&Disposed { disposition: Disposition::Queued }))
+}
+
+fn said(desk: &Desk, message: String, images: Option<Vec<ImageBlock>>) -> UserMessage {
+    let images = images.unwrap_or_default().into_iter().map(UserBlock::Image).collect();
+    UserMessage::prompt(message, images, desk.clock.now())
+}

@@ -1,0 +1,119 @@
+//! The conversation and its file.
+
+use super::safety;
+use crate::command::SessionCommand;
+use crate::data::{Branched, Changed, Commands, Exported, LastText, Messages};
+use crate::desk::Desk;
+use crate::response::Reply;
+use dryad_agent::conversation::{ContextUsage, ConversationError};
+use dryad_protocol::entry::TitleSource;
+use dryad_protocol::id::EntryId;
+use dryad_session::kind::Kind;
+use dryad_session::stats::{Scope, Stats};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The figures, with what newer clients look for.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Figures {
+    #[serde(flatten)]
+    stats: Stats,
+    premium_requests: u64,
+    context_usage: ContextUsage,
+}
+
+#[derive(Serialize)]
+struct BranchMessages<M> {
+    messages: M,
+}
+
+pub(crate) async fn handle(desk: &Arc<Desk>, command: SessionCommand) -> Reply {
+    let conversation = &desk.conversation;
+    match command {
+        SessionCommand::NewSession { parent_session } => {
+            desk.dialogs.withdraw_all();
+            changed(desk, conversation.new_session(parent_session).await)
+        }
+        SessionCommand::SwitchSession { session_path } => {
+            desk.dialogs.withdraw_all();
+            changed(desk, conversation.switch(Path::new(&session_path)).await)
+        }
+        SessionCommand::Branch { entry_id, undo } => branch(desk, entry_id, undo.unwrap_or(false)).await,
+        SessionCommand::Clone => {
+            desk.dialogs.withdraw_all();
+            changed(desk, conversation.clone_branch().await)
+        }
+        SessionCommand::GetBranchMessages => Reply::data(&BranchMessages { messages: conversation.branch_messages() }),
+        SessionCommand::GetSessionStats => Reply::data(&Figures {
+            stats: conversation.stats(Scope::Branch),
+            premium_requests: 0,
+            context_usage: conversation.context_usage(),
+        }),
+        SessionCommand::ExportHtml { output_path } => export(desk, output_path).await,
+        SessionCommand::GetLastAssistantText => Reply::data(&LastText { text: conversation.last_assistant_text() }),
+        SessionCommand::SetSessionName { name } => match conversation.set_name(&plain(&name), TitleSource::User) {
+            Ok(()) => Reply::Done,
+            Err(error) => Reply::Refused(error.to_string()),
+        },
+        SessionCommand::GetMessages => Reply::data(&Messages { messages: conversation.messages() }),
+        SessionCommand::GetCommands => Reply::data(&Commands { commands: Vec::new() }),
+    }
+}
+
+fn changed(desk: &Desk, outcome: Result<(), ConversationError>) -> Reply {
+    match outcome {
+        Ok(()) => {
+            desk.session_changed();
+            Reply::data(&Changed { cancelled: false })
+        }
+        Err(error) => Reply::Threw(error.to_string()),
+    }
+}
+
+async fn branch(desk: &Desk, entry_id: String, undo: bool) -> Reply {
+    desk.dialogs.withdraw_all();
+    let entry = EntryId::from(entry_id);
+    let said = if undo { said_since(desk, &entry) } else { Vec::new() };
+    let branched = match desk.conversation.branch(&entry).await {
+        Ok(branched) => branched,
+        Err(error) => return Reply::Threw(error.to_string()),
+    };
+    desk.session_changed();
+    let undone = match undo {
+        true => match safety::undo_messages(desk, said).await {
+            Ok(undone) => Some(undone),
+            Err(error) => {
+                return Reply::Refused(format!("the session was branched, but not everything undone: {error}"));
+            }
+        },
+        false => None,
+    };
+    Reply::data(&Branched { text: branched.text, cancelled: false, undone })
+}
+
+/// What the user has said at an entry and after it, on all branches.
+fn said_since(desk: &Desk, entry: &EntryId) -> Vec<String> {
+    desk.conversation.with_session(|session| {
+        let nodes = session.tree().subtree(entry).unwrap_or_default();
+        let said = nodes.iter().filter(|node| node.kind == Kind::User);
+        said.map(|node| node.id.as_str().to_owned()).collect()
+    })
+}
+
+async fn export(desk: &Arc<Desk>, output_path: Option<String>) -> Reply {
+    let (program, conversation) = (desk.program.clone(), desk.conversation.clone());
+    let path = output_path.map(PathBuf::from);
+    let exported = tokio::task::spawn_blocking(move || program.export_html(&conversation, path)).await;
+    match exported {
+        Ok(Ok(path)) => Reply::data(&Exported { path }),
+        Ok(Err(error)) => Reply::Threw(error),
+        Err(error) => Reply::Refused(error.to_string()),
+    }
+}
+
+/// The name with spaces in the place of control characters.
+fn plain(name: &str) -> String {
+    name.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}

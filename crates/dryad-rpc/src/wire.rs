@@ -1,0 +1,109 @@
+//! The wire as the program uses it: made first, given to the parts that talk to the host, then served.
+
+use crate::desk::Desk;
+use crate::dialog::Dialogs;
+use crate::event::WireEvent;
+use crate::handler::bash::BashRuns;
+use crate::host_tool::HostTools;
+use crate::outbox::Outbox;
+use crate::program::Program;
+use crate::response::Ids;
+use crate::server::{Ended, Server};
+use crate::sink::{StagedNews, WireSink};
+use crate::writer::write_from;
+use dryad_agent::conversation::Conversation;
+use dryad_safety::clock::Clock;
+use dryad_safety::mask::Mask;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+/// At the end, what waits for the host gets so long.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How the wire behaves where clients differ.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WireSettings {
+    /// How much an answer to what could not be done says.
+    pub ids: Ids,
+    /// Whether the host is told the title of the window.
+    pub emits_titles: bool,
+}
+
+/// The wire to the host.
+pub struct Wire {
+    settings: WireSettings,
+    outbox: Outbox,
+    dialogs: Dialogs,
+    host_tools: HostTools,
+    sink: Arc<WireSink>,
+    staged: UnboundedReceiver<StagedNews>,
+}
+
+/// What is served.
+pub struct Served {
+    /// The conversation, whose events go to the wire's sink.
+    pub conversation: Conversation,
+    /// What only the program can do.
+    pub program: Arc<dyn Program>,
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// The program's version, for the first frame.
+    pub version: String,
+}
+
+impl Wire {
+    /// A wire that covers these secrets in everything it carries.
+    pub fn new(mask: Mask, settings: WireSettings) -> Self {
+        let outbox = Outbox::new(mask);
+        let (sender, staged) = unbounded_channel();
+        Self {
+            settings,
+            dialogs: Dialogs::new(outbox.clone(), settings.emits_titles),
+            host_tools: HostTools::new(outbox.clone()),
+            sink: Arc::new(WireSink::new(outbox.clone(), sender)),
+            outbox,
+            staged,
+        }
+    }
+
+    /// Where the conversation's events go.
+    pub fn sink(&self) -> Arc<WireSink> {
+        self.sink.clone()
+    }
+
+    /// Questions to the host's user, for gates and tools that ask.
+    pub fn dialogs(&self) -> Dialogs {
+        self.dialogs.clone()
+    }
+
+    /// Serves a host until it leaves or the program is told to end. Everything that went on is ended then,
+    /// and what waits for the host is written if it takes it.
+    pub async fn serve(
+        self,
+        served: Served,
+        input: impl AsyncRead + Unpin,
+        output: impl AsyncWrite + Unpin + Send + 'static,
+        quit: &CancellationToken,
+    ) -> Ended {
+        let Self { settings, outbox, dialogs, host_tools, staged, .. } = self;
+        let Served { conversation, program, clock, version } = served;
+        outbox.send(&WireEvent::Ready { version });
+        let writer = tokio::spawn({
+            let outbox = outbox.clone();
+            async move {
+                if let Err(error) = write_from(&outbox, output).await {
+                    tracing::info!("the host does not read any more: {error}");
+                }
+            }
+        });
+        let bash = BashRuns::default();
+        let desk = Arc::new(Desk { conversation, outbox: outbox.clone(), dialogs, host_tools, program, clock, bash });
+        let ended = Server::new(desk, settings.ids, staged).run(input, quit).await;
+        outbox.close();
+        tokio::time::timeout(LAST_WORDS, writer).await.ok();
+        ended
+    }
+}
