@@ -1,12 +1,14 @@
 //! Speed, as ratios within one run: times of two runs or of two machines say nothing together.
 //!
-//! Four parts. The side-by-side suite drives the binary against a scripted model beside the *floor*,
+//! Five parts. The side-by-side suite drives the binary against a scripted model beside the *floor*,
 //! the least program that can do the job. The search part runs our `grep` and `find` beside `rg` and
 //! `fd` over a generated tree. The changes part applies and undoes changes beside the same done by hand. The ast
-//! part searches and rewrites code by its structure beside the ast-grep program.
+//! part searches and rewrites code by its structure beside the ast-grep program. The safety part says what the
+//! gates and the pipeline cost beside a tool's own work.
 
 mod ast;
 mod changes;
+mod safety;
 mod search;
 mod suite;
 mod table;
@@ -44,6 +46,8 @@ enum Part {
     Search,
     /// Changes applied and undone, beside the same done by hand
     Changes,
+    /// Gates and pipeline, beside the tool's own work
+    Safety,
     /// ast_grep and ast_edit beside the ast-grep program
     Ast,
 }
@@ -60,6 +64,9 @@ pub(crate) fn run(repository: &Repository, arguments: &BenchArguments) -> Result
     }
     if is_wanted(Part::Changes) {
         rows.extend(changes::measure(repository)?);
+    }
+    if is_wanted(Part::Safety) {
+        rows.extend(safety::measure(repository)?);
     }
     if is_wanted(Part::Ast) {
         rows.extend(ast::measure(repository)?);

@@ -35,6 +35,16 @@ impl Lock {
             }
         }
     }
+
+    /// Takes the lock if nobody holds it.
+    pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
+        let file = open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
 }
 
 fn open(path: &Path) -> io::Result<File> {

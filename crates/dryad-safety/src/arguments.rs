@@ -6,18 +6,30 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use serde_path_to_error::{Path, Segment};
 use std::sync::Arc;
 
-/// Reads the arguments of a call; the error names the field.
+/// Reads the arguments of a call; the error names the field by its JSON pointer.
 pub fn parse<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, ToolError> {
     serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
-        let path = error.path().to_string();
+        let pointer = pointer(error.path());
         let problem = error.into_inner();
-        match path.as_str() {
-            "." => ToolError::new(format!("invalid arguments: {problem}")),
+        match pointer.as_str() {
+            "" => ToolError::new(format!("invalid arguments: {problem}")),
             field => ToolError::new(format!("invalid arguments: {field}: {problem}")),
         }
     })
+}
+
+/// The JSON pointer of a place in the arguments; empty for all of them.
+fn pointer(path: &Path) -> String {
+    let step = |segment: &Segment| match segment {
+        Segment::Seq { index } => Some(format!("/{index}")),
+        Segment::Map { key } => Some(format!("/{}", key.replace('~', "~0").replace('/', "~1"))),
+        // A variant stands for the value itself, and of what is unknown there is nothing to say.
+        Segment::Enum { .. } | Segment::Unknown => None,
+    };
+    path.iter().filter_map(step).collect()
 }
 
 /// The JSON Schema of a tool's arguments, self-contained and in declared order.
@@ -92,7 +104,7 @@ mod tests {
     #[test]
     fn an_error_names_the_field_and_what_is_wrong() {
         let error = parse::<Sample>(object(json!({"path": "a", "offset": "x"}))).unwrap_err();
-        assert_eq!(error.to_string(), "invalid arguments: offset: invalid type: string \"x\", expected u64");
+        assert_eq!(error.to_string(), "invalid arguments: /offset: invalid type: string \"x\", expected u64");
         let error = parse::<Sample>(object(json!({}))).unwrap_err();
         assert_eq!(error.to_string(), "invalid arguments: missing field `path`");
     }

@@ -111,6 +111,10 @@ impl Tool for Foreign {
         Err(ToolError::new(format!("invalid arguments: {}", problems.join("; "))))
     }
 
+    fn plans_at_once(&self) -> bool {
+        true
+    }
+
     fn plan(&self, arguments: Map<String, Value>, _context: &PlanContext) -> Result<Plan, ToolError> {
         Ok(Plan::Act(Effect::Foreign(ForeignEffect { tool: self.tool.clone(), arguments })))
     }

@@ -25,6 +25,7 @@ pub mod pending;
 pub mod permission;
 pub mod pipeline;
 pub mod plan;
+pub mod planned;
 pub mod preview;
 pub mod progress;
 pub mod registry;

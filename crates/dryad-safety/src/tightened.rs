@@ -35,6 +35,10 @@ impl Tool for Tightened {
         self.tool.check(arguments)
     }
 
+    fn plans_at_once(&self) -> bool {
+        self.tool.plans_at_once()
+    }
+
     fn plan(&self, arguments: Map<String, Value>, context: &PlanContext) -> Result<Plan, ToolError> {
         self.tool.plan(arguments, context)
     }

@@ -26,10 +26,15 @@ pub trait Tool: Send + Sync {
         Ok(())
     }
 
+    /// Whether planning neither reads a file nor takes long, so that it needs no thread for that.
+    fn plans_at_once(&self) -> bool {
+        false
+    }
+
     /// Works out what a call would do, without doing it.
     ///
-    /// May read; must not write, start a process or contact anything. Runs on a thread where
-    /// blocking is allowed, and looks at `context.cancel` now and then when it takes long.
+    /// May read; must not write, start a process or contact anything. Runs on a thread where blocking is allowed,
+    /// unless [`plans_at_once`](Self::plans_at_once), and looks at `context.cancel` now and then when it takes long.
     fn plan(&self, arguments: Map<String, Value>, context: &PlanContext) -> Result<Plan, ToolError>;
 }
 

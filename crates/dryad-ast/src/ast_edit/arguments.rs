@@ -141,7 +141,7 @@ mod tests {
             (json!({"ops": [operation, {"pat": " ", "out": "b"}]}), "ops[1].pat is empty"),
             (json!({"ops": [operation, {"pat": "a ", "out": "c"}]}), "pattern given twice: a"),
             (json!({"ops": [operation], "limit": 0}), "limit must be a positive number"),
-            (json!({"ops": [{"pat": "a"}]}), "invalid arguments: ops[0]: missing field `out`"),
+            (json!({"ops": [{"pat": "a"}]}), "invalid arguments: /ops/0: missing field `out`"),
         ] {
             assert_eq!(query(arguments.clone()).unwrap_err(), message, "{arguments}");
         }

@@ -164,7 +164,7 @@ mod tests {
             (json!({"pat": ["a"], "offset": -1}), "offset must not be negative"),
             (json!({"pat": ["a"], "context": -1}), "context must not be negative"),
             (json!({}), "invalid arguments: missing field `pat`"),
-            (json!({"pat": "a"}), "invalid arguments: pat: invalid type: string \"a\", expected a sequence"),
+            (json!({"pat": "a"}), "invalid arguments: /pat: invalid type: string \"a\", expected a sequence"),
         ] {
             assert_eq!(query(arguments.clone()).unwrap_err(), message, "{arguments}");
         }

@@ -40,7 +40,7 @@ impl Pipeline {
         applied.map_err(|error| ToolError::new(error.to_string()))?;
         self.told(id.as_str(), &tool, &label);
         let undo = UndoRecord {
-            tool_name: "undo".to_owned(),
+            tool_name: "restore_file".to_owned(),
             input: json!({"operation": id}).as_object().cloned().unwrap_or_default(),
             description: format!("undo {label}"),
             ..UndoRecord::default()

@@ -133,8 +133,16 @@ impl Pipeline {
             undoes: Vec::new(),
             audit: Some(Box::new(Audit { outcome: end, stored, ..audit })),
         };
+        self.append_call(head).await;
+    }
+
+    /// Has the audit know of something that changed no file.
+    pub(super) async fn append_call(&self, head: OperationHead) {
         let workspace = self.workspace.clone();
         let operation = Operation { head, effect: OperationEffect::Nothing };
+        if matches!(workspace.try_record_call(&operation), Ok(true)) {
+            return;
+        }
         let recorded = tokio::task::spawn_blocking(move || workspace.record_call(&operation)).await;
         match recorded {
             Ok(Ok(())) => {}

@@ -3,6 +3,7 @@
 use super::{Pipeline, Way};
 use crate::plan::Plan;
 use crate::tool::ToolError;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::task::JoinError;
 
 /// The characters of bad argument text that are shown back to the model.
@@ -18,6 +19,10 @@ impl Pipeline {
         }
         let (tool, arguments, context) =
             (way.tool.clone(), way.arguments.clone(), self.plan_context(way.context, Some(way.call.id.clone())));
+        if tool.plans_at_once() {
+            return catch_unwind(AssertUnwindSafe(|| tool.plan(arguments, &context)))
+                .unwrap_or_else(|panic| Err(said(&way.call.name, &crate::panic::text(panic.as_ref()))));
+        }
         tokio::task::spawn_blocking(move || tool.plan(arguments, &context))
             .await
             .unwrap_or_else(|error| Err(crashed(&way.call.name, error)))
@@ -30,5 +35,9 @@ pub(super) fn crashed(what: &str, error: JoinError) -> ToolError {
         Ok(panic) => crate::panic::text(panic.as_ref()),
         Err(error) => error.to_string(),
     };
+    said(what, &message)
+}
+
+fn said(what: &str, message: &str) -> ToolError {
     ToolError::new(format!("{what} crashed: {message}"))
 }

@@ -14,6 +14,9 @@ use dryad_protocol::operation::{Audit, CallEnd, OperationHead, Outcome};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
+/// The tool that decides on staged plans.
+const RESOLVE: &str = "resolve";
+
 /// Who does something.
 pub(super) struct Doer<'a> {
     pub(super) spec: &'a ToolSpec,
@@ -68,6 +71,24 @@ impl Pipeline {
             outcome: Outcome::Applied,
             undoes: Vec::new(),
             audit: Some(Box::new(Audit { outcome: CallEnd::Success, ..action.audit.clone() })),
+        }
+    }
+
+    /// What is recorded of a person's decision against a staged plan; the model's own is a call and recorded as such.
+    pub(super) fn head_of_discard(&self, action: &PendingAction, permission: &str) -> OperationHead {
+        let operation = audit_name::suggested(RESOLVE).to_owned();
+        OperationHead {
+            id: crate::oplog::new_id(),
+            timestamp: self.clock.now(),
+            session_id: action.session_id.clone(),
+            message_id: action.message_id.clone(),
+            call_id: None,
+            tool_name: RESOLVE.to_owned(),
+            label: format!("discarded {}", action.label),
+            permission: permission.to_owned(),
+            outcome: Outcome::Applied,
+            undoes: Vec::new(),
+            audit: Some(Box::new(Audit { operation, outcome: CallEnd::Success, ..Audit::default() })),
         }
     }
 

@@ -113,6 +113,9 @@ impl Pipeline {
         };
         claim.remove().map_err(|error| ToolError::new(format!("done, but its record stays: {error}")))?;
         self.pending.drop_entry(id);
+        if (who, resolution.action) == (Who::User, ResolutionAction::Discard) {
+            self.append_call(self.head_of_discard(&action, who.permission())).await;
+        }
         let PendingAction { label, source_tool_name, .. } = &action;
         let action_name = resolution.action;
         self.observer.tell(SafetyEvent::PendingActionResolved {

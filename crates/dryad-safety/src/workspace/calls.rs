@@ -35,6 +35,18 @@ impl Workspace {
         Ok(self.calls()?.append(call)?)
     }
 
+    /// Records a call as [`record_call`](Self::record_call) does if that needs no waiting, and says whether it did:
+    /// the log is open, and nobody holds its lock.
+    pub fn try_record_call(&self, call: &Operation) -> Result<bool, WorkspaceError> {
+        let Some(opened) = self.opened.get() else { return Ok(false) };
+        let Some(log) = opened.calls.get() else { return Ok(false) };
+        let path = opened.state.join("calls.lock");
+        match Lock::try_acquire(&path).map_err(unusable(&path))? {
+            Some(_lock) => Ok(log.append(call).map(|()| true)?),
+            None => Ok(false),
+        }
+    }
+
     /// The staged plans.
     pub fn pending_files(&self) -> Result<PendingFiles, WorkspaceError> {
         Ok(PendingFiles::new(self.opened()?.state.join("pending")))

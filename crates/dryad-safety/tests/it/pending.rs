@@ -128,6 +128,22 @@ async fn discarding_leaves_every_byte_as_it_was() {
 }
 
 #[tokio::test]
+async fn what_a_person_discards_is_in_the_audit_once() {
+    let stage = Stage::new();
+    stage.write("f", "other").await;
+    let id = stage.staged().pop().unwrap().id;
+    let resolution = Resolution { action: ResolutionAction::Discard, reason: "no".to_owned(), extra: None };
+    stage.pipeline.resolve_action(&id, &resolution, Who::User, &CallContext::default()).await.unwrap();
+    let calls = stage.pipeline.workspace.calls().unwrap();
+    let heads: Vec<_> = calls.newest_first().map(|entry| entry.unwrap().head).collect();
+    let told = |head: &dryad_protocol::operation::OperationHead| {
+        (head.tool_name.clone(), head.label.clone(), head.permission.clone())
+    };
+    assert_eq!(told(&heads[0]), ("resolve".to_owned(), "discarded write: f".to_owned(), "user".to_owned()));
+    assert_eq!((heads.len(), heads[1].tool_name.as_str()), (2, "write"));
+}
+
+#[tokio::test]
 async fn two_previews_are_resolved_the_newest_first() {
     let stage = Stage::new();
     stage.write("first", "1").await;

@@ -46,7 +46,7 @@ fn timeouts_stay_within_an_hour() {
     let given = [json!(0), json!(-5), json!(1.5), json!(30), json!("45"), json!(3600), json!(120_000), json!(null)];
     assert_eq!(given.map(timeout), [1, 1, 2, 30, 45, 3600, 3600, 120]);
     let error = try_plan(BashSettings::default(), workdir.path(), json!({"command": "x", "timeout": "soon"}));
-    assert!(error.unwrap_err().starts_with("invalid arguments: timeout: "));
+    assert!(error.unwrap_err().starts_with("invalid arguments: /timeout: "));
 }
 
 #[test]

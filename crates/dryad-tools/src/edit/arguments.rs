@@ -114,7 +114,7 @@ fn plain_names(arguments: &mut Map<String, Value>) {
 fn prepare_list(edits: &mut Value) -> Result<(), ToolError> {
     if let Value::String(text) = edits {
         *edits = serde_json::from_str(text)
-            .map_err(|error| ToolError::new(format!("invalid arguments: edits: not a JSON list: {error}")))?;
+            .map_err(|error| ToolError::new(format!("invalid arguments: /edits: not a JSON list: {error}")))?;
     }
     if edits.is_object() {
         *edits = Value::Array(vec![edits.take()]);
