@@ -38,6 +38,7 @@ mod prompting;
 mod sessions;
 mod state;
 mod summaries;
+mod todo;
 mod work;
 
 pub use error::ConversationError;
@@ -50,7 +51,7 @@ use crate::event_sink::EventSink;
 use crate::models::ModelList;
 use crate::queue::Queues;
 use crate::retry::RetrySettings;
-use crate::todos::Todos;
+use crate::todos::{TodoSettings, Todos};
 use dryad_protocol::message::Message;
 use dryad_protocol::model::Model;
 use dryad_protocol::thinking::ThinkingLevel;
@@ -60,7 +61,8 @@ use dryad_safety::pipeline::Pipeline;
 use dryad_session::compact;
 use dryad_session::places::Places;
 use dryad_session::session::Session;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use todo::Keeper;
 use work::Work;
 
 /// Puts together what a session works with. Asked at the start, and for every other session.
@@ -128,11 +130,18 @@ pub struct Settings {
     pub compaction: compact::Settings,
     /// Whether the work goes on after room was made because little was left.
     pub auto_continue: bool,
+    /// How the list of what is to be done leads the model.
+    pub todo: TodoSettings,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { retry: RetrySettings::default(), compaction: compact::Settings::default(), auto_continue: true }
+        Self {
+            retry: RetrySettings::default(),
+            compaction: compact::Settings::default(),
+            auto_continue: true,
+            todo: TodoSettings::default(),
+        }
     }
 }
 
@@ -153,10 +162,13 @@ struct Inner {
     settings: Mutex<Settings>,
     /// What is to be added when the run is over.
     held_back: Mutex<Vec<Arc<Message>>>,
+    /// Takes finished tasks off the list.
+    keeper: OnceLock<Keeper>,
 }
 
 impl Conversation {
-    /// A conversation that carries this session on.
+    /// A conversation that carries this session on. Finished tasks leave the list of what is to be done only
+    /// when this is called where tasks can be spawned.
     ///
     /// # Errors
     ///
@@ -178,9 +190,13 @@ impl Conversation {
             work: Arc::default(),
             settings: Mutex::new(setup.settings),
             held_back: Mutex::default(),
+            keeper: OnceLock::new(),
         };
         let conversation = Self { inner: Arc::new(inner) };
         conversation.restore(model_standing, thinking_standing);
+        if let Some(keeper) = conversation.keep_todos() {
+            conversation.inner.keeper.get_or_init(|| keeper);
+        }
         Ok(conversation)
     }
 

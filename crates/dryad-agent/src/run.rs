@@ -8,6 +8,7 @@
 use crate::agent::{Agent, RunEnd};
 use crate::calls::Calls;
 use crate::queue::Queues;
+use crate::todos;
 use crate::turn::{self, Answer};
 use dryad_protocol::content::UserBlock;
 use dryad_protocol::event::{MessageEvent, RunEvent};
@@ -17,12 +18,16 @@ use dryad_provider::error::ProviderError;
 use dryad_provider::request::{Request, ToolChoice};
 use dryad_safety::choice_queue::Choice;
 use dryad_safety::pending::{REMINDER, RequestEnd};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// What a call gets that was still being written when its message ended early.
 const NEVER_STARTED: &str = "Aborted before execution";
+
+/// What the model is told when it could not change the list of what is to be done.
+const TODO_FAILED: &str = "<system-reminder>\nThe todo list was not changed. Correct the call and make it again, so that the \
+    list tells how things stand.\n</system-reminder>";
 
 /// A run in progress.
 pub(crate) struct Run<'a> {
@@ -97,7 +102,7 @@ impl<'a> Run<'a> {
         let results = self.calls(&answer).await;
         self.agent.emit(RunEvent::TurnEnd { message: &answer.message, tool_results: &results });
         let ask_again = self.agent.pipeline().pending.after_request(request_end(answer.stop_reason));
-        self.next(&answer, ask_again)
+        self.next(&answer, &results, ask_again)
     }
 
     async fn ask(&mut self) -> Answer {
@@ -137,18 +142,21 @@ impl<'a> Run<'a> {
     }
 
     /// What follows a turn.
-    fn next(&self, answer: &Answer, ask_again: bool) -> TurnEnd {
+    fn next(&self, answer: &Answer, results: &[Arc<Message>], ask_again: bool) -> TurnEnd {
         let error = || answer.message.as_assistant().and_then(|message| message.error_message.clone());
         match answer.stop_reason {
             StopReason::Aborted => return TurnEnd::Over(RunEnd::Cancelled),
             StopReason::Error => return TurnEnd::Over(RunEnd::Failed(error().unwrap_or_default())),
             StopReason::Stop | StopReason::Length | StopReason::ToolUse => {}
         }
-        if self.cancel.is_cancelled() {
+        if self.cancel.is_cancelled() || results.iter().any(|result| ends_run(result)) {
             return TurnEnd::Over(RunEnd::Cancelled);
         }
         let mut next = self.take_steering();
         next.extend(self.reminder());
+        if results.iter().any(|result| is_failed_list(result)) {
+            next.push(self.hidden("todo-error-reminder", TODO_FAILED, None));
+        }
         if next.is_empty() && answer.calls.is_empty() && !ask_again {
             next = self.take_follow_up();
             if next.is_empty() {
@@ -163,13 +171,18 @@ impl<'a> Run<'a> {
         if !self.agent.pipeline().pending.take_reminder() {
             return None;
         }
-        Some(Arc::new(Message::Custom(CustomMessage {
-            custom_type: "resolve-reminder".to_owned(),
-            content: vec![UserBlock::text(REMINDER)],
+        Some(self.hidden("resolve-reminder", REMINDER, Some(json!({"toolName": "resolve"}))))
+    }
+
+    /// A message that people do not see.
+    fn hidden(&self, custom_type: &str, text: &str, details: Option<Value>) -> Arc<Message> {
+        Arc::new(Message::Custom(CustomMessage {
+            custom_type: custom_type.to_owned(),
+            content: vec![UserBlock::text(text)],
             display: false,
-            details: Some(json!({"toolName": "resolve"})),
+            details,
             timestamp: self.agent.clock.now(),
-        })))
+        }))
     }
 
     fn add(&mut self, message: Arc<Message>) {
@@ -192,6 +205,17 @@ impl<'a> Run<'a> {
         }
         messages
     }
+}
+
+/// Whether a result says that the user wants no more of this.
+fn ends_run(result: &Message) -> bool {
+    let Message::ToolResult(result) = result else { return false };
+    result.details.as_ref().and_then(|details| details.get("endsRun")) == Some(&Value::Bool(true))
+}
+
+/// Whether a result says that the list of what is to be done could not be changed.
+fn is_failed_list(result: &Message) -> bool {
+    matches!(result, Message::ToolResult(result) if result.is_error && result.tool_name == todos::TOOL)
 }
 
 fn request_end(stop_reason: StopReason) -> RequestEnd {

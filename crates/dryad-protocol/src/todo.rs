@@ -52,6 +52,82 @@ pub enum TodoStatus {
     Abandoned,
 }
 
+/// One operation on the list.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum TodoOperation {
+    /// The list becomes this one.
+    Replace {
+        /// The phases; ids are given anew.
+        phases: Vec<TodoPhase>,
+    },
+    /// One more phase at the end.
+    AddPhase {
+        /// What it is called.
+        name: String,
+        /// What is to be done in it.
+        #[serde(default)]
+        tasks: Vec<TodoTask>,
+    },
+    /// One more task at the end of a phase.
+    AddTask {
+        /// The phase's id.
+        phase: String,
+        /// What is to be done.
+        content: String,
+        /// Remarks.
+        #[serde(default)]
+        notes: Option<String>,
+        /// More about it.
+        #[serde(default)]
+        details: Option<String>,
+    },
+    /// A task changes.
+    Update {
+        /// The task's id.
+        id: String,
+        /// How far it is.
+        #[serde(default)]
+        status: Option<TodoStatus>,
+        /// What is to be done.
+        #[serde(default)]
+        content: Option<String>,
+        /// Remarks.
+        #[serde(default)]
+        notes: Option<String>,
+        /// More about it.
+        #[serde(default)]
+        details: Option<String>,
+    },
+    /// A task goes.
+    RemoveTask {
+        /// The task's id.
+        id: String,
+    },
+}
+
+/// What operations have made of the list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TodoChange {
+    /// The list now.
+    pub phases: Vec<TodoPhase>,
+    /// What could not be done.
+    pub complaints: Vec<String>,
+    /// How long the list is remembered.
+    pub storage: TodoStorage,
+}
+
+/// How long a list is remembered.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TodoStorage {
+    /// With the session.
+    Session,
+    /// As long as the program runs.
+    #[default]
+    Memory,
+}
+
 impl TodoStatus {
     /// Whether something is left to do.
     pub const fn is_open(self) -> bool {

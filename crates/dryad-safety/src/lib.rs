@@ -14,6 +14,7 @@ pub mod choice_queue;
 pub mod clock;
 pub mod command_result;
 pub mod deferred;
+pub mod dialog;
 pub mod diff;
 pub mod foreign;
 pub mod gate;

@@ -4,64 +4,10 @@
 //! one task is being worked on; as long as one is open, exactly one.
 
 use dryad_protocol::message::Message;
-use dryad_protocol::todo::{TodoPhase, TodoStatus, TodoTask};
+use dryad_protocol::todo::{TodoOperation, TodoPhase, TodoStatus, TodoTask};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashSet;
-
-/// One operation on the list.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(tag = "op", rename_all = "snake_case")]
-pub enum TodoOperation {
-    /// The list becomes this one.
-    Replace {
-        /// The phases; ids are given anew.
-        phases: Vec<TodoPhase>,
-    },
-    /// One more phase at the end.
-    AddPhase {
-        /// What it is called.
-        name: String,
-        /// What is to be done in it.
-        #[serde(default)]
-        tasks: Vec<TodoTask>,
-    },
-    /// One more task at the end of a phase.
-    AddTask {
-        /// The phase's id.
-        phase: String,
-        /// What is to be done.
-        content: String,
-        /// Remarks.
-        #[serde(default)]
-        notes: Option<String>,
-        /// More about it.
-        #[serde(default)]
-        details: Option<String>,
-    },
-    /// A task changes.
-    Update {
-        /// The task's id.
-        id: String,
-        /// How far it is.
-        #[serde(default)]
-        status: Option<TodoStatus>,
-        /// What is to be done.
-        #[serde(default)]
-        content: Option<String>,
-        /// Remarks.
-        #[serde(default)]
-        notes: Option<String>,
-        /// More about it.
-        #[serde(default)]
-        details: Option<String>,
-    },
-    /// A task goes.
-    RemoveTask {
-        /// The task's id.
-        id: String,
-    },
-}
 
 /// Carries the operations out, one after the other. Those that name what is not there complain; the
 /// others are carried out all the same.

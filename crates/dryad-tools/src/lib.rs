@@ -5,6 +5,7 @@
 //! **Does not belong here:** acting. A tool reads and plans; this crate cannot reach `dryad-effects`.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests prepare real files"))]
 
+pub mod ask;
 pub mod bash;
 pub mod edit;
 pub mod find;
@@ -15,6 +16,7 @@ pub mod path;
 pub mod read;
 pub mod resolve;
 mod target;
+pub mod todo_write;
 pub mod tool_search;
 pub mod truncate;
 mod walk;

@@ -4,6 +4,7 @@
 //! prompt ─► run ─► failed, may go through later?  ─► wait ─► run without the failed answer
 //!                  failed, did not fit?           ─► make room ─► run without the failed answer
 //!                  little room left?              ─► make room ─► run that begins with "go on"
+//!                  something left undone?         ─► remind    ─► run
 //!                  else                           ─► over
 //! ```
 //!
@@ -19,6 +20,7 @@ use dryad_protocol::content::UserBlock;
 use dryad_protocol::event::{CompactionReason, QueueEvent, RetryEvent, RunEvent};
 use dryad_protocol::message::{Attribution, Message, UserMessage};
 use dryad_protocol::model::Model;
+use dryad_protocol::todo::TodoTask;
 use dryad_provider::error::ProviderError;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +39,8 @@ pub(super) struct Effort {
     original: Option<Arc<Model>>,
     /// Whether room was made for a request that did not fit.
     made_fit: bool,
+    /// How often the model was reminded of what it left undone.
+    reminders: u32,
 }
 
 /// What follows a run.
@@ -49,6 +53,8 @@ enum Next {
     MakeFit,
     /// Room is made, and the work goes on.
     MakeRoom,
+    /// The model is reminded of what it left undone.
+    Remind(Vec<TodoTask>),
     /// Nothing.
     Nothing,
 }
@@ -84,7 +90,8 @@ impl Conversation {
         match (&outcome.end, &outcome.last) {
             (RunEnd::Failed(_), Some(LastAnswer { error: Some(error), .. })) => self.after_failure(error, effort),
             (RunEnd::Completed, _) if self.is_summary_due() => Next::MakeRoom,
-            (RunEnd::Completed | RunEnd::Failed(_) | RunEnd::Cancelled, _) => Next::Nothing,
+            (RunEnd::Completed, _) => self.left_undone(effort.reminders).map_or(Next::Nothing, Next::Remind),
+            (RunEnd::Failed(_) | RunEnd::Cancelled, _) => Next::Nothing,
         }
     }
 
@@ -104,7 +111,7 @@ impl Conversation {
     /// Whether another run follows for certain.
     fn follows(&self, next: &Next) -> bool {
         match next {
-            Next::Retry { .. } | Next::FallBack(_) | Next::MakeFit => true,
+            Next::Retry { .. } | Next::FallBack(_) | Next::MakeFit | Next::Remind(_) => true,
             Next::MakeRoom => self.settings().auto_continue,
             Next::Nothing => false,
         }
@@ -147,6 +154,11 @@ impl Conversation {
                 let made = self.make_room_by_itself(CompactionReason::Threshold, busy).await;
                 let go_on = made && self.settings().auto_continue && !self.is_room_due();
                 Ok(go_on.then(|| vec![self.developer(GO_ON)]))
+            }
+            Next::Remind(tasks) => {
+                effort.reminders += 1;
+                self.remind(&tasks, effort.reminders);
+                again
             }
             Next::Nothing => {
                 let error = last.and_then(|last| last.error.as_ref()).map(ToString::to_string);

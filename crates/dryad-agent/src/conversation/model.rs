@@ -127,7 +127,7 @@ impl Conversation {
         let found = says.model().and_then(|name| name.split_once('/')).and_then(|(provider, id)| {
             self.inner.models.find(provider, id).filter(|(_, access)| *access == Access::Open)
         });
-        let live = &mut *self.live();
+        let mut live = self.live();
         if let (Some((found, _)), Standing::Default) = (found, model) {
             live.model = Arc::new(found);
         }
@@ -146,6 +146,8 @@ impl Conversation {
         if let Err(error) = live.pipeline.pending.adopt() {
             tracing::warn!(%error, "staged plans of this session cannot be listed");
         }
+        drop(live);
+        self.inner.todos.set_storage(self.todo_storage());
         self.inner.todos.set(says.todos);
     }
 

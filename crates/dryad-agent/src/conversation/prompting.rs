@@ -129,6 +129,7 @@ impl Accepted {
     pub async fn run(self) -> RunEnd {
         let Self { conversation, message, busy } = self;
         let mut first = conversation.queues().take_for_prompt();
+        first.extend(conversation.todo_prelude(&message));
         first.push(Arc::new(Message::User(message)));
         conversation.carry_out(first, &busy).await
     }

@@ -10,4 +10,5 @@ mod retries;
 mod sessions;
 mod stage;
 mod talk;
+mod todos;
 mod turns;

@@ -45,6 +45,7 @@ pub(crate) struct Home {
     root: TempDir,
     pub(crate) places: Places,
     pub(crate) registry: Arc<Registry>,
+    pub(crate) todos: Arc<Todos>,
     workspace: Arc<Workspace>,
     /// Beyond so many tools some are deferred.
     pub(crate) threshold: i64,
@@ -82,7 +83,7 @@ impl Home {
         });
         registry.register(echo).unwrap();
         let workspace = Arc::new(Workspace::with_id(root.path().join("home"), "talk"));
-        Self { root, places, registry, workspace, threshold: 0 }
+        Self { root, places, registry, todos: Arc::default(), workspace, threshold: 0 }
     }
 
     pub(crate) fn cwd(&self) -> &Path {
@@ -116,7 +117,7 @@ impl Home {
             bench: Arc::new(bench),
             session,
             places: self.places.clone(),
-            todos: Arc::new(Todos::default()),
+            todos: self.todos.clone(),
             sink: sink.clone(),
             clock: Clock::Fixed(NOW),
             settings,
