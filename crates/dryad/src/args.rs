@@ -154,6 +154,10 @@ pub(crate) struct AcceptedArguments {
     no_rules: bool,
     #[arg(long, hide = true)]
     no_title: bool,
+    #[arg(long, hide = true)]
+    provider_session_id: Option<String>,
+    #[arg(short, long, hide = true)]
+    extension: Vec<PathBuf>,
 }
 
 /// What goes to standard output.
@@ -163,8 +167,7 @@ pub(crate) enum OutputMode {
     Text,
     /// Every event, as JSON lines.
     Json,
-    /// The protocol for host programs.
-    #[value(hide = true)]
+    /// Commands on standard input, events and answers on standard output, for host programs
     Rpc,
 }
 

@@ -17,6 +17,7 @@ mod log;
 mod pending;
 mod redo;
 mod rewrite;
+mod rpc;
 mod sessions;
 mod settings_schema;
 mod show;
@@ -37,6 +38,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments {
         Arguments::Run(arguments) => match options::task(*arguments)? {
             Task::Run(options) => answer::run(&options).await,
+            Task::Serve(options) => rpc::run(*options).await,
             Task::ListModels { search, json, workdir } => list_models::run(&search, json, &workdir).await,
         },
         Arguments::Command(Command::Demo { keep }) => demo::run(keep).await,

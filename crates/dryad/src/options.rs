@@ -6,6 +6,7 @@ use crate::report::Failure;
 use dryad_protocol::thinking::ThinkingLevel;
 use dryad_provider::secret::Secret;
 use dryad_safety::permission::Mode;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// A task that the flags stand for.
@@ -13,6 +14,8 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Task {
     /// Answer a prompt.
     Run(Box<RunOptions>),
+    /// Serve a host that sends commands.
+    Serve(Box<RunOptions>),
     /// List models.
     ListModels {
         /// Only those that match; empty: those that can be used.
@@ -140,10 +143,17 @@ pub(crate) fn task(arguments: RunArguments) -> Result<Task, Failure> {
     if let Some(search) = arguments.list_models {
         return Ok(Task::ListModels { search, json: arguments.json, workdir });
     }
+    let (output, serves) = match arguments.mode {
+        OutputMode::Text => (Output::Text, false),
+        OutputMode::Json => (Output::Json, false),
+        OutputMode::Rpc => (Output::Json, true),
+    };
+    if serves && !arguments.words.is_empty() {
+        return Err(no_words(&arguments.words));
+    }
     let words = Words::sort(&arguments.words)?;
     let has_prompt = !words.text.trim().is_empty() || !words.files.is_empty();
-    let output = output(arguments.mode)?;
-    if !prompt_input::is_piped() {
+    if !serves && !prompt_input::is_piped() {
         if !has_prompt {
             return Err(no_prompt());
         }
@@ -151,7 +161,7 @@ pub(crate) fn task(arguments: RunArguments) -> Result<Task, Failure> {
             return Err(Failure::usage("interactive mode does not exist yet").hint("Use `dryad -p \"…\"`."));
         }
     }
-    Ok(Task::Run(Box::new(RunOptions {
+    let options = Box::new(RunOptions {
         output,
         model: model(arguments.model)?,
         system: SystemOptions {
@@ -165,7 +175,8 @@ pub(crate) fn task(arguments: RunArguments) -> Result<Task, Failure> {
         session: session(arguments.session, arguments.cwd.is_some()),
         words,
         workdir,
-    })))
+    });
+    Ok(if serves { Task::Serve(options) } else { Task::Run(options) })
 }
 
 /// What to say when there is nothing to answer.
@@ -208,14 +219,13 @@ pub(crate) fn directory(given: &Path, from: &Path, flag: &str) -> Result<PathBuf
     if real.is_dir() { Ok(real) } else { Err(Failure::usage(format!("{flag}: not a directory: {shown}"))) }
 }
 
-fn output(mode: OutputMode) -> Result<Output, Failure> {
-    match mode {
-        OutputMode::Text => Ok(Output::Text),
-        OutputMode::Json => Ok(Output::Json),
-        OutputMode::Rpc => {
-            Err(Failure::usage("RPC mode does not exist yet").hint("`--mode json` tells every event of one prompt."))
-        }
-    }
+/// What to say about words on the command line of RPC mode.
+fn no_words(words: &[OsString]) -> Failure {
+    let is_file = |word: &OsString| word.as_encoded_bytes().starts_with(b"@");
+    Failure::failed(match words.iter().any(is_file) {
+        true => "@file arguments are not supported in RPC mode",
+        false => "RPC mode takes no prompt on its command line: send a `prompt` command",
+    })
 }
 
 fn model(arguments: ModelArguments) -> Result<ModelOptions, Failure> {

@@ -6,6 +6,7 @@
 
 mod access;
 mod choice;
+mod conversation;
 mod noted;
 mod place;
 mod safety;
@@ -14,19 +15,21 @@ mod tools;
 
 pub(crate) use access::Access;
 pub(crate) use choice::{Chosen, choose, local_models, local_servers};
+pub(crate) use conversation::{Hands, conversation};
 pub(crate) use noted::LastError;
 pub(crate) use place::Place;
 pub(crate) use safety::policy;
 pub(crate) use secrets::mask;
-pub(crate) use tools::all_tools;
+pub(crate) use tools::{all_tools, shell_tool};
 
 use crate::home::Home;
-use crate::options::{PermissionOptions, RunOptions, SystemOptions, ToolSelection};
+use crate::options::{ModelOptions, PermissionOptions, SystemOptions, ToolSelection};
 use crate::report::Failure;
 use crate::settings::Settings;
 use crate::settings::layers;
 use dryad_agent::agent::{Agent, Parts};
 use dryad_agent::challenge::ModelChallenger;
+use dryad_agent::conversation::Equipment;
 use dryad_agent::event_sink::EventSink;
 use dryad_agent::prompt::{PromptParts, context_files, system_files, system_prompt};
 use dryad_effects::process::Surroundings;
@@ -45,6 +48,7 @@ use dryad_safety::tool::Tool;
 use dryad_safety::workspace::Workspace as Memory;
 use dryad_session::session::Session;
 use noted::Noted;
+use safety::Asked;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -110,10 +114,10 @@ impl Workshop {
     /// # Errors
     ///
     /// When a file cannot be understood, or no model can be found.
-    pub(crate) async fn line(&self, options: &RunOptions) -> Result<Line, Failure> {
+    pub(crate) async fn line(&self, options: &ModelOptions) -> Result<Line, Failure> {
         let access = Access::load(&self.home)?;
-        let chosen = choose(&access, &options.model, &self.settings, &self.workdir).await?;
-        let flag = options.model.key.clone().map(|key| (chosen.model.provider.clone(), key));
+        let chosen = choose(&access, options, &self.settings, &self.workdir).await?;
+        let flag = options.key.clone().map(|key| (chosen.model.provider.clone(), key));
         let keys = Arc::new(access.keys(flag));
         let mask = mask(&keys, &chosen.model).await;
         let http = Arc::new(Http::new(http_settings(&self.settings)));
@@ -145,6 +149,26 @@ pub(crate) fn agent(
     session: Session,
     sink: Arc<dyn EventSink>,
 ) -> Result<Agent, Failure> {
+    let Equipment { pipeline, system_prompt } = equipment(line, bench, &sink, &Asked::default())?;
+    let parts = Parts {
+        provider: line.provider.clone(),
+        model: line.chosen.model.clone(),
+        thinking: line.chosen.thinking,
+        system_prompt,
+        pipeline,
+        sink,
+        clock: Clock::System,
+        cache_key: Some(bench.place.id().to_owned()),
+    };
+    Ok(Agent::with_session(parts, session))
+}
+
+/// Makes what an agent works with besides its model.
+///
+/// # Errors
+///
+/// When a tool is asked for that does not exist, or a permission rule cannot be understood.
+fn equipment(line: &Line, bench: &Bench<'_>, sink: &Arc<dyn EventSink>, asked: &Asked) -> Result<Equipment, Failure> {
     let clock = Clock::System;
     let registry = Arc::new(tools::registry(bench, &line.chosen.model)?);
     let deferred = tools::deferred(bench, &registry)?;
@@ -169,18 +193,8 @@ pub(crate) fn agent(
         observer: observer.clone(),
         ..Pipeline::new(registry, bench.memory.clone(), bench.workdir)
     };
-    pipeline.gates.extend(safety::gates(bench, challenger, &observer)?);
-    let parts = Parts {
-        provider: line.provider.clone(),
-        model: line.chosen.model.clone(),
-        thinking: line.chosen.thinking,
-        system_prompt,
-        pipeline: Arc::new(pipeline),
-        sink,
-        clock,
-        cache_key: Some(bench.place.id().to_owned()),
-    };
-    Ok(Agent::with_session(parts, session))
+    pipeline.gates.extend(safety::gates(bench, challenger, &observer, asked)?);
+    Ok(Equipment { pipeline: Arc::new(pipeline), system_prompt })
 }
 
 fn system_text(bench: &Bench<'_>, tools: &[Arc<dyn Tool>], clock: Clock) -> String {

@@ -53,7 +53,7 @@ async fn answer(options: &RunOptions, stops: &Stops) -> Result<Exit, Failure> {
         Sessions::new(&workshop.home, &workshop.settings, options.session.directory.as_deref(), &options.workdir);
     let session = sessions.for_run(&options.session, stops).await?;
     let line = tokio::select! {
-        line = workshop.line(options) => line?,
+        line = workshop.line(&options.model) => line?,
         () = stops.cancel.cancelled() => return Err(Failure::cancelled()),
     };
     log::cover(&line.mask);

@@ -6,6 +6,8 @@ mod listing;
 mod remove;
 mod show;
 
+pub(super) use export::page;
+
 use crate::args::{SessionsArguments, SessionsCommand};
 use crate::report::{Exit, Failure};
 

@@ -3,7 +3,7 @@
 use super::changes::{
     Contents, LineCount, Memory, ShortIds, Sides, from_log, from_workspace, local_time, sizes, transition,
 };
-use crate::args::ShowArguments;
+use crate::args::{PlaceArguments, ShowArguments};
 use crate::output;
 use crate::report::{Exit, Failure};
 use crate::terminal::{Style, harmless};
@@ -51,6 +51,20 @@ pub(super) fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
         (false, false) => output::print_paged(&(shown.head() + &shown.effect()))?,
     }
     Ok(Exit::Done)
+}
+
+/// The operation, for programs.
+///
+/// # Errors
+///
+/// When there is no such operation, or it cannot be read.
+pub(super) fn json_of(place: &PlaceArguments, operation: &str) -> Result<Value, Failure> {
+    let memory = Memory::open(place)?;
+    let workspace = memory.workspace()?;
+    let log = workspace.log().map_err(|error| from_workspace(&error))?;
+    let (operation, state) = find(log, operation).map_err(|error| from_log(&error))?;
+    let (ids, contents) = (ids(log, &operation, &state), memory.contents(operation.head.id.clone())?);
+    Ok(Shown { operation, state, memory: &memory, contents, ids, style: Style::PLAIN }.json())
 }
 
 fn find(log: &FileLog, prefix: &str) -> Result<(Operation, State), LogError> {

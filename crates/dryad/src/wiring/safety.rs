@@ -6,7 +6,7 @@ use crate::report::Failure;
 use crate::settings::Settings;
 use dryad_agent::challenge::ModelChallenger;
 use dryad_safety::gate::checkpoint::{Checkpoint, CheckpointAnswer, CheckpointHandler, CheckpointRequest};
-use dryad_safety::gate::permission::Permission;
+use dryad_safety::gate::permission::{Permission, PermissionHandler};
 use dryad_safety::gate::reverse_thinking::{ReverseThinking, ReverseThinkingOrder};
 use dryad_safety::gate::{Gate, GrantedRoots};
 use dryad_safety::observer::Observer;
@@ -25,6 +25,15 @@ impl CheckpointHandler for ReleasesAll {
     }
 }
 
+/// Who is asked when the rules do not decide; nobody at first.
+#[derive(Clone, Default)]
+pub(super) struct Asked {
+    /// Whether a call may run.
+    pub(super) permission: Option<Arc<dyn PermissionHandler>>,
+    /// Whether a checkpoint is released.
+    pub(super) checkpoint: Option<Arc<dyn CheckpointHandler>>,
+}
+
 /// The gates that judge a plan.
 ///
 /// # Errors
@@ -34,16 +43,17 @@ pub(super) fn gates(
     bench: &Bench<'_>,
     challenger: ModelChallenger,
     observer: &Observer,
+    asked: &Asked,
 ) -> Result<Vec<Box<dyn Gate>>, Failure> {
     let Bench { settings, home, workdir, .. } = *bench;
     let policy = policy(settings, home, workdir, granted(bench), bench.permission.mode)?;
     let engine = Arc::new(Engine::new(policy));
     let handler: Option<Arc<dyn CheckpointHandler>> =
-        if bench.permission.releases_checkpoints { Some(Arc::new(ReleasesAll)) } else { None };
+        if bench.permission.releases_checkpoints { Some(Arc::new(ReleasesAll)) } else { asked.checkpoint.clone() };
     let checkpoint: Box<dyn Gate> = Box::new(Checkpoint::new(handler, observer.clone()));
     let thinking: Box<dyn Gate> = Box::new(ReverseThinking::new(Some(Arc::new(challenger))));
-    let mut gates: Vec<Box<dyn Gate>> =
-        vec![Box::new(Permission::new(engine, None, observer.clone())), Box::new(GrantedRoots::new(granted(bench)))];
+    let permission = Permission::new(engine, asked.permission.clone(), observer.clone());
+    let mut gates: Vec<Box<dyn Gate>> = vec![Box::new(permission), Box::new(GrantedRoots::new(granted(bench)))];
     gates.extend(match bench.settings.safety.reverse_thinking {
         ReverseThinkingOrder::Off => vec![checkpoint],
         ReverseThinkingOrder::BeforeCheckpoint => vec![thinking, checkpoint],

@@ -11,6 +11,7 @@ use dryad_safety::deferred::Deferred;
 use dryad_safety::registry::Registry;
 use dryad_safety::tightened::Tightened;
 use dryad_safety::tool::{Tool, is_dry_runnable};
+use dryad_tools::bash::BashTool;
 use dryad_tools::resolve::ResolveTool;
 use dryad_tools::tool_search::ToolSearchTool;
 use dryad_tools::{ToolSettings, builtin};
@@ -22,6 +23,11 @@ pub(crate) fn all_tools(settings: &Settings, artifacts: Option<Artifacts>, sees:
     let mut all = builtin(&tool_settings(settings, artifacts, sees));
     all.extend(dryad_ast::builtin(&ast_settings(settings)));
     all
+}
+
+/// The shell tool alone, for commands of the user.
+pub(crate) fn shell_tool(settings: &Settings) -> BashTool {
+    BashTool::new(tool_settings(settings, None, false).bash)
 }
 
 fn tool_settings(settings: &Settings, artifacts: Option<Artifacts>, sees: bool) -> ToolSettings {

@@ -6,7 +6,9 @@ use crate::mode::kept::{Sessions, from_store};
 use crate::output;
 use crate::report::{Exit, Failure};
 use dryad_session::export::{self, Extras};
+use dryad_session::session::Session;
 use serde_json::json;
+use std::path::{Path, PathBuf};
 
 /// Files larger than this take a moment.
 const LONG: u64 = 20_000_000;
@@ -30,8 +32,7 @@ pub(super) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     if size > LONG {
         output::note_on_terminal(&format!("exporting {} MB", size / 1_000_000));
     }
-    let extras = Extras { actions: deeds::notes(&session, &sessions)?, ..Extras::default() };
-    let to = export::to_file(&session, &to, &extras).map_err(|error| from_store(&error))?;
+    let to = page(&session, &sessions, &to)?;
     if arguments.json {
         let bytes = to.metadata().map_or(0, |metadata| metadata.len());
         output::print_json(&json!({"path": to, "bytes": bytes, "sessionId": session.id()}))?;
@@ -39,4 +40,14 @@ pub(super) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
         output::print(&format!("exported: {}\n", to.display()))?;
     }
     Ok(Exit::Done)
+}
+
+/// Writes a session as a page, with what became of what it did.
+///
+/// # Errors
+///
+/// When the session is held in memory only, or the page cannot be written.
+pub(in crate::mode) fn page(session: &Session, sessions: &Sessions, to: &Path) -> Result<PathBuf, Failure> {
+    let extras = Extras { actions: deeds::notes(session, sessions)?, ..Extras::default() };
+    export::to_file(session, to, &extras).map_err(|error| from_store(&error))
 }

@@ -1,0 +1,98 @@
+//! What the wire has this program do: run a command of the user, show an operation, write a page.
+
+use crate::args::PlaceArguments;
+use crate::mode::kept::Sessions;
+use crate::mode::{sessions, show};
+use crate::report::Failure;
+use crate::settings::Settings;
+use crate::wiring::shell_tool;
+use dryad_agent::conversation::Conversation;
+use dryad_effects::process::{self, Surroundings};
+use dryad_protocol::command::CommandSpec;
+use dryad_rpc::program::{Program, ShellRun};
+use dryad_safety::artifact::Artifacts;
+use dryad_safety::mask::Mask;
+use dryad_safety::plan::{Effect, Plan};
+use dryad_safety::tool::{PlanContext, Tool as _};
+use dryad_safety::workspace::Workspace;
+use dryad_session::export;
+use dryad_tools::bash::BashTool;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// A command of the user ends by itself or when the user ends it: ten years are no limit.
+const SECONDS: u64 = 10 * 365 * 24 * 60 * 60;
+
+/// The program around the wire.
+pub(super) struct Around {
+    shell: BashTool,
+    workdir: PathBuf,
+    sessions: Sessions,
+    surroundings: Surroundings,
+    /// Where outputs go that are too long; gone with the program.
+    _outputs: TempDir,
+}
+
+impl Around {
+    /// The program in this directory.
+    ///
+    /// # Errors
+    ///
+    /// When no temporary directory can be made.
+    pub(super) fn new(settings: &Settings, workdir: &Path, mask: &Mask, sessions: &Sessions) -> Result<Self, Failure> {
+        let outputs = tempfile::Builder::new().prefix("dryad-rpc-").tempdir();
+        let outputs =
+            outputs.map_err(|error| Failure::failed(format!("cannot make a temporary directory: {error}")))?;
+        let artifacts = Artifacts::new(outputs.path());
+        Ok(Self {
+            shell: shell_tool(settings),
+            workdir: workdir.to_owned(),
+            sessions: Sessions { places: sessions.places.clone(), workdir: sessions.workdir.clone() },
+            surroundings: Surroundings { mask: mask.clone(), artifacts },
+            _outputs: outputs,
+        })
+    }
+
+    /// The command as the shell tool would run it, without its time limit.
+    fn spec(&self, command: &str) -> Result<CommandSpec, String> {
+        let arguments = json!({ "command": command }).as_object().cloned().unwrap_or_default();
+        match self.shell.plan(arguments, &PlanContext::new(&self.workdir)) {
+            Ok(Plan::Act(Effect::Command(spec))) => Ok(CommandSpec { timeout_seconds: SECONDS, ..spec }),
+            Ok(Plan::Act(_) | Plan::Answer(_) | Plan::Propose(_)) => Err("the command cannot be run".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+impl Program for Around {
+    fn run_shell<'a>(
+        &'a self,
+        command: &'a str,
+        cancel: &'a CancellationToken,
+        on_update: &'a (dyn Fn(String) + Send + Sync),
+    ) -> BoxFuture<'a, Result<ShellRun, String>> {
+        Box::pin(async move {
+            let spec = self.spec(command)?;
+            let ran = process::run(&spec, &self.surroundings, cancel, on_update).await;
+            let outcome = ran.map_err(|error| error.to_string())?;
+            let full_output = outcome.output.full_output.and_then(|number| self.surroundings.artifacts.find(number));
+            Ok(ShellRun { outcome, full_output })
+        })
+    }
+
+    fn show_operation(&self, _: &Workspace, id: &str) -> Result<Value, String> {
+        let place = PlaceArguments { cwd: Some(self.workdir.clone()) };
+        show::json_of(&place, id).map_err(|failure| failure.message)
+    }
+
+    fn export_html(&self, conversation: &Conversation, path: Option<PathBuf>) -> Result<PathBuf, String> {
+        conversation.with_session(|session| {
+            let to = path.clone().unwrap_or_else(|| export::default_name(session).into());
+            sessions::page(session, &self.sessions, &self.workdir.join(&to)).map_err(|failure| failure.message)?;
+            Ok(to)
+        })
+    }
+}
