@@ -1,6 +1,6 @@
 //! A source file as syntax trees: its own, and those of the parts in other languages that it holds.
 
-use crate::language::{Grammar, Language};
+use crate::language::{Grammar, Language, guard};
 use crate::pattern::{Document, Patterns};
 use crate::scope::SourceFile;
 use ast_grep_core::NodeMatch;
@@ -21,8 +21,9 @@ impl Documents {
     ///
     /// # Errors
     ///
-    /// When the parser gives up.
+    /// When the parser gives up, or must not be asked.
     pub(crate) fn parse(file: &SourceFile, text: &str, patterns: &Patterns) -> Result<Self, String> {
+        guard::check(file.language, text)?;
         let whole = Document::try_new(text, file.language.into())?;
         let first_error = first_error(&whole, text);
         let mut documents = Vec::new();

@@ -7,6 +7,7 @@
 
 pub mod absent;
 mod grammar;
+pub(crate) mod guard;
 
 pub(crate) use grammar::Grammar;
 

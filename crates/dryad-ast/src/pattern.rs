@@ -9,7 +9,7 @@ mod strictness;
 
 pub use strictness::Strictness;
 
-use crate::language::{Grammar, Language};
+use crate::language::{Grammar, Language, guard};
 use crate::scope::SourceFile;
 use ast_grep_core::AstGrep;
 use ast_grep_core::matcher::{Pattern, PatternNode, kind_utils};
@@ -143,6 +143,7 @@ impl Patterns {
 
 impl Compiled {
     fn new(index: usize, text: &str, language: Language, reading: Reading<'_>) -> Result<Self, Refusal> {
+        guard::check(language, text).map_err(Refusal::Unsafe)?;
         let grammar = Grammar::from(language);
         let pattern = match reading.selector {
             Some(selector) => Pattern::contextual(text, selector, grammar),

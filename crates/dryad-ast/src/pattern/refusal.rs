@@ -6,6 +6,8 @@ use ast_grep_core::PatternError;
 pub(super) enum Refusal {
     /// The grammar finds nothing but an error in it.
     Broken,
+    /// The grammar must not be asked.
+    Unsafe(String),
     Library(PatternError),
 }
 
@@ -23,6 +25,9 @@ impl Refusal {
         let (problem, hint) = match self {
             Self::Broken | Self::Library(PatternError::Parse(_) | PatternError::NoContent(_)) => {
                 (format!("pattern does not parse as {place}: {pattern}"), broken.to_owned())
+            }
+            Self::Unsafe(problem) => {
+                (format!("pattern cannot be used: {problem}: {pattern}"), "Leave that character out.".to_owned())
             }
             Self::Library(PatternError::MultipleNode(_)) => (
                 format!("pattern is more than one node of {place}: {pattern}"),

@@ -49,6 +49,18 @@ fn two_patterns_that_find_the_same_code_have_found_it_once() {
 }
 
 #[test]
+fn a_script_that_its_grammar_must_not_see_is_told_and_the_others_are_searched() {
+    let directory = Directory::new();
+    directory.put("a.sh", "echo {\u{e01b8}..3}\n");
+    directory.put("b.sh", "echo {1..3} \u{3042}\n");
+    let found = directory.search(json!({"pat": ["echo $$$A"], "lang": "bash"})).unwrap();
+    assert_eq!(places(&found), ["b.sh:1"]);
+    assert!(format!("{:?}", found.issues()).contains("line 1 is one that the bash grammar cannot read"), "{found:?}");
+    let refused = directory.search(json!({"pat": ["echo {\u{e01b8}"], "lang": "bash"})).unwrap_err();
+    assert!(refused.to_string().starts_with("pattern cannot be used: "), "{refused}");
+}
+
+#[test]
 fn no_more_files_are_looked_at_than_the_setting_says() {
     let forest = forest();
     let arguments = AstGrepArguments { pat: vec!["f($A)".to_owned()], ..AstGrepArguments::default() };
