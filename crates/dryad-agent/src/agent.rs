@@ -11,11 +11,14 @@ use crate::offer::Offer;
 use crate::queue::Queues;
 use crate::retry::Attempts;
 use crate::run::{Outcome, Run};
+use crate::stream_rules::RuleBook;
+use dryad_protocol::content::UserBlock;
 use dryad_protocol::entry::{CustomMessageEntry, EntryBody};
 use dryad_protocol::event::{Event, RunEvent};
 use dryad_protocol::id::EntryId;
-use dryad_protocol::message::{Message, UserMessage};
+use dryad_protocol::message::{CustomMessage, Message, UserMessage};
 use dryad_protocol::model::Model;
+use dryad_protocol::rule::StreamRule;
 use dryad_protocol::thinking::ThinkingLevel;
 use dryad_provider::provider::Provider;
 use dryad_provider::request::{ToolChoice, ToolDefinition};
@@ -23,6 +26,7 @@ use dryad_safety::clock::Clock;
 use dryad_safety::pipeline::Pipeline;
 use dryad_session::context;
 use dryad_session::session::Session;
+use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
@@ -52,6 +56,7 @@ pub struct Agent {
     pub(crate) sink: Arc<dyn EventSink>,
     pub(crate) clock: Clock,
     pub(crate) attempts: Attempts,
+    pub(crate) rules: RuleBook,
     queues: Arc<Queues>,
     live: Mutex<Live>,
 }
@@ -119,7 +124,8 @@ impl Agent {
             noted: (None, None),
         };
         let Parts { provider, sink, clock, .. } = parts;
-        Self { provider, sink, clock, attempts: Attempts::default(), queues: Arc::default(), live: Mutex::new(live) }
+        let (attempts, rules, queues) = (Attempts::default(), RuleBook::default(), Arc::default());
+        Self { provider, sink, clock, attempts, rules, queues, live: Mutex::new(live) }
     }
 
     /// The queues, to be filled from elsewhere while a run goes on.
@@ -205,6 +211,25 @@ impl Agent {
     /// Appends an entry to the session.
     pub(crate) fn append(&self, body: EntryBody) -> EntryId {
         self.live().session.append(body, self.clock.now())
+    }
+
+    /// A message that people do not see.
+    pub(crate) fn hidden(&self, custom_type: &str, text: &str, details: Option<Value>) -> Arc<Message> {
+        Arc::new(Message::Custom(CustomMessage {
+            custom_type: custom_type.to_owned(),
+            content: vec![UserBlock::text(text)],
+            display: false,
+            details,
+            timestamp: self.clock.now(),
+        }))
+    }
+
+    /// Notes that rules are told to the model, and puts them into a message.
+    pub(crate) fn tell_rules(&self, rules: &[StreamRule], text: &str) -> Arc<Message> {
+        let names: Vec<String> = rules.iter().map(|rule| rule.name.clone()).collect();
+        self.rules.note(rules);
+        self.append(EntryBody::TtsrInjection { injected_rules: names.clone() });
+        self.hidden("ttsr-injection", text, Some(json!({"rules": names})))
     }
 
     /// Notes in the session which deferred tools are active, when that has changed.

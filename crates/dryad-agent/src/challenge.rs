@@ -4,6 +4,7 @@
 //! that is kept for the audit.
 
 use crate::event_sink::EventSink;
+use crate::stream_rules::Watch;
 use crate::turn;
 use dryad_protocol::event::Event;
 use dryad_protocol::message::{Message, UserMessage};
@@ -55,7 +56,8 @@ impl ModelChallenger {
             cache_key: None,
         };
         let cancel = CancellationToken::new();
-        let answer = turn::ask(self.provider.as_ref(), request, &Nobody, &self.clock, &cancel).await;
+        let unwatched = &mut Watch::default();
+        let answer = turn::ask(self.provider.as_ref(), request, &Nobody, &self.clock, unwatched, &cancel).await;
         let failed = answer.message.as_assistant().and_then(|message| message.error_message.clone());
         let delivered = answer.calls.into_iter().find(|call| call.name == TOOL);
         let delivered = delivered.ok_or_else(|| failed.unwrap_or_else(|| "nothing was delivered".to_owned()))?;

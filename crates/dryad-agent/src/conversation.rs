@@ -35,6 +35,7 @@ mod error;
 mod going_on;
 mod model;
 mod prompting;
+mod retrying;
 mod sessions;
 mod state;
 mod summaries;
@@ -51,6 +52,7 @@ use crate::event_sink::EventSink;
 use crate::models::ModelList;
 use crate::queue::Queues;
 use crate::retry::RetrySettings;
+use crate::stream_rules::StreamRules;
 use crate::todos::{TodoSettings, Todos};
 use dryad_protocol::message::Message;
 use dryad_protocol::model::Model;
@@ -132,6 +134,8 @@ pub struct Settings {
     pub auto_continue: bool,
     /// How the list of what is to be done leads the model.
     pub todo: TodoSettings,
+    /// What is watched for while the model writes.
+    pub stream_rules: StreamRules,
 }
 
 impl Default for Settings {
@@ -141,6 +145,7 @@ impl Default for Settings {
             compaction: compact::Settings::default(),
             auto_continue: true,
             todo: TodoSettings::default(),
+            stream_rules: StreamRules::default(),
         }
     }
 }
@@ -193,6 +198,7 @@ impl Conversation {
             keeper: OnceLock::new(),
         };
         let conversation = Self { inner: Arc::new(inner) };
+        conversation.inner.agent.rules.set_rules(conversation.settings().stream_rules.clone());
         conversation.restore(model_standing, thinking_standing);
         if let Some(keeper) = conversation.keep_todos() {
             conversation.inner.keeper.get_or_init(|| keeper);

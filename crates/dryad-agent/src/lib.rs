@@ -16,6 +16,7 @@ pub mod models;
 pub mod prompt;
 pub mod queue;
 pub mod retry;
+pub mod stream_rules;
 pub mod todos;
 
 mod calls;

@@ -8,12 +8,13 @@
 use crate::agent::{Agent, RunEnd};
 use crate::calls::Calls;
 use crate::queue::Queues;
+use crate::stream_rules;
 use crate::todos;
 use crate::turn::{self, Answer};
-use dryad_protocol::content::UserBlock;
 use dryad_protocol::event::{MessageEvent, RunEvent};
 use dryad_protocol::id::EntryId;
-use dryad_protocol::message::{CustomMessage, Message, StopReason};
+use dryad_protocol::message::{Message, StopReason};
+use dryad_protocol::rule::StreamRule;
 use dryad_provider::error::ProviderError;
 use dryad_provider::request::{Request, ToolChoice};
 use dryad_safety::choice_queue::Choice;
@@ -57,6 +58,8 @@ pub(crate) struct Outcome {
 pub(crate) struct LastAnswer {
     /// Why it failed, if it did.
     pub(crate) error: Option<ProviderError>,
+    /// The rules that interrupted it.
+    pub(crate) interrupted_by: Vec<StreamRule>,
     /// The end of the branch before it.
     pub(crate) before: Option<EntryId>,
 }
@@ -88,13 +91,14 @@ impl<'a> Run<'a> {
             self.agent.emit(MessageEvent::MessageEnd { message: &message });
             self.add(message);
         }
-        let mut answer = self.ask().await;
+        let (mut answer, quiet) = self.ask().await;
         if answer.error.is_none() && answer.stop_reason != StopReason::Aborted {
             self.agent.attempts.answered(self.agent.sink.as_ref());
         }
         let before = self.agent.live().session.leaf().cloned();
         self.add(answer.message.clone());
-        self.last = Some(LastAnswer { error: answer.error.take(), before });
+        let interrupted_by = std::mem::take(&mut answer.interrupted_by);
+        self.last = Some(LastAnswer { error: answer.error.take(), interrupted_by, before });
         let prompted_by = self.agent.live().prompted_by.clone();
         for call in &mut answer.calls {
             call.message_id.clone_from(&prompted_by);
@@ -102,10 +106,11 @@ impl<'a> Run<'a> {
         let results = self.calls(&answer).await;
         self.agent.emit(RunEvent::TurnEnd { message: &answer.message, tool_results: &results });
         let ask_again = self.agent.pipeline().pending.after_request(request_end(answer.stop_reason));
-        self.next(&answer, &results, ask_again)
+        self.next(&answer, &results, &quiet, ask_again)
     }
 
-    async fn ask(&mut self) -> Answer {
+    /// Asks the model. The rules that it went against without being interrupted come with the answer.
+    async fn ask(&mut self) -> (Answer, Vec<StreamRule>) {
         let Agent { provider, sink, clock, .. } = self.agent;
         let now = self.agent.snapshot();
         let forced = self.agent.pipeline().pending.next_choice().map(|choice| match choice {
@@ -122,7 +127,9 @@ impl<'a> Run<'a> {
             max_tokens: None,
             cache_key: now.cache_key.as_deref(),
         };
-        turn::ask(provider.as_ref(), request, sink.as_ref(), clock, self.cancel).await
+        let mut watch = self.agent.rules.watch();
+        let answer = turn::ask(provider.as_ref(), request, sink.as_ref(), clock, &mut watch, self.cancel).await;
+        (answer, watch.into_quiet())
     }
 
     /// Carries out the calls of an answer, or refuses them when the answer did not come to its end.
@@ -142,7 +149,7 @@ impl<'a> Run<'a> {
     }
 
     /// What follows a turn.
-    fn next(&self, answer: &Answer, results: &[Arc<Message>], ask_again: bool) -> TurnEnd {
+    fn next(&self, answer: &Answer, results: &[Arc<Message>], quiet: &[StreamRule], ask_again: bool) -> TurnEnd {
         let error = || answer.message.as_assistant().and_then(|message| message.error_message.clone());
         match answer.stop_reason {
             StopReason::Aborted => return TurnEnd::Over(RunEnd::Cancelled),
@@ -155,7 +162,10 @@ impl<'a> Run<'a> {
         let mut next = self.take_steering();
         next.extend(self.reminder());
         if results.iter().any(|result| is_failed_list(result)) {
-            next.push(self.hidden("todo-error-reminder", TODO_FAILED, None));
+            next.push(self.agent.hidden("todo-error-reminder", TODO_FAILED, None));
+        }
+        if !quiet.is_empty() {
+            next.push(self.agent.tell_rules(quiet, &stream_rules::reminder(quiet)));
         }
         if next.is_empty() && answer.calls.is_empty() && !ask_again {
             next = self.take_follow_up();
@@ -171,18 +181,7 @@ impl<'a> Run<'a> {
         if !self.agent.pipeline().pending.take_reminder() {
             return None;
         }
-        Some(self.hidden("resolve-reminder", REMINDER, Some(json!({"toolName": "resolve"}))))
-    }
-
-    /// A message that people do not see.
-    fn hidden(&self, custom_type: &str, text: &str, details: Option<Value>) -> Arc<Message> {
-        Arc::new(Message::Custom(CustomMessage {
-            custom_type: custom_type.to_owned(),
-            content: vec![UserBlock::text(text)],
-            display: false,
-            details,
-            timestamp: self.agent.clock.now(),
-        }))
+        Some(self.agent.hidden("resolve-reminder", REMINDER, Some(json!({"toolName": "resolve"}))))
     }
 
     fn add(&mut self, message: Arc<Message>) {

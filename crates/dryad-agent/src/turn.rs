@@ -2,9 +2,11 @@
 
 use crate::draft::Draft;
 use crate::event_sink::EventSink;
+use crate::stream_rules::{Seen, Watch};
 use dryad_protocol::call::Call;
-use dryad_protocol::event::{Event, MessageEvent};
+use dryad_protocol::event::{Event, GuideEvent, MessageEvent};
 use dryad_protocol::message::{AssistantMessage, Message, StopReason};
+use dryad_protocol::rule::StreamRule;
 use dryad_provider::delta::Delta;
 use dryad_provider::error::ProviderError;
 use dryad_provider::provider::{DeltaStream, Provider};
@@ -29,6 +31,8 @@ pub(crate) struct Answer {
     pub(crate) calls: Vec<Call>,
     /// Why it failed, if it did.
     pub(crate) error: Option<ProviderError>,
+    /// The rules that interrupted it.
+    pub(crate) interrupted_by: Vec<StreamRule>,
 }
 
 /// Asks the model and tells how the answer grows. Failure and cancellation are answers too: what
@@ -40,6 +44,7 @@ pub(crate) async fn ask(
     request: Request<'_>,
     sink: &dyn EventSink,
     clock: &Clock,
+    watch: &mut Watch,
     cancel: &CancellationToken,
 ) -> Answer {
     let mut draft = Draft::new(request.model, sink, clock.now());
@@ -48,9 +53,9 @@ pub(crate) async fn ask(
     let ended = tokio::select! {
         biased;
         () = cancel.cancelled() => End::Cancelled,
-        ended = receive(provider, request, &mut draft, clock, cancel) => ended,
+        ended = receive(provider, request, &mut draft, Watcher { watch, sink }, clock, cancel) => ended,
     };
-    let mut failure = None;
+    let (mut failure, mut interrupted_by) = (None, Vec::new());
     match ended {
         End::Complete => {}
         End::Cancelled => draft.fail(StopReason::Aborted, ABORTED.to_owned()),
@@ -58,24 +63,53 @@ pub(crate) async fn ask(
             draft.fail(StopReason::Error, error.to_string());
             failure = Some(error);
         }
+        End::Interrupted(rules) => {
+            let names: Vec<_> = rules.iter().map(|rule| rule.name.as_str()).collect();
+            draft.fail(StopReason::Aborted, format!("Interrupted by rule {}", names.join(", ")));
+            interrupted_by = rules;
+        }
     }
     let (message, calls) = draft.finish(clock.now());
     let stop_reason = settled(&message, &calls);
     let message = Arc::new(Message::Assistant(AssistantMessage { stop_reason, ..message }));
     sink.emit(&Event::from(MessageEvent::MessageEnd { message: &message }));
-    Answer { message, stop_reason, calls, error: failure }
+    Answer { message, stop_reason, calls, error: failure, interrupted_by }
 }
 
 enum End {
     Complete,
     Cancelled,
     Failed(ProviderError),
+    Interrupted(Vec<StreamRule>),
+}
+
+/// A watch, and who is told of what it sees.
+struct Watcher<'a> {
+    watch: &'a mut Watch,
+    sink: &'a dyn EventSink,
+}
+
+impl Watcher<'_> {
+    /// Looks at one delta; the rules that it must not go on for.
+    fn see(&mut self, delta: &Delta) -> Option<Vec<StreamRule>> {
+        let seen = self.watch.see(delta);
+        let rules = match &seen {
+            Seen::Nothing => return None,
+            Seen::Noted(rules) | Seen::Interrupt(rules) => rules,
+        };
+        self.sink.emit(&Event::from(GuideEvent::TtsrTriggered { rules }));
+        match seen {
+            Seen::Interrupt(rules) => Some(rules),
+            Seen::Noted(_) | Seen::Nothing => None,
+        }
+    }
 }
 
 async fn receive(
     provider: &dyn Provider,
     request: Request<'_>,
     draft: &mut Draft<'_>,
+    mut watcher: Watcher<'_>,
     clock: &Clock,
     cancel: &CancellationToken,
 ) -> End {
@@ -87,7 +121,11 @@ async fn receive(
         match delta {
             Ok(delta) => {
                 draft.note_first_delta(clock);
+                let broken = watcher.see(&delta);
                 draft.push(delta);
+                if let Some(rules) = broken {
+                    return End::Interrupted(rules);
+                }
             }
             Err(error) => return End::Failed(error),
         }

@@ -4,6 +4,7 @@
 //! prompt ─► run ─► failed, may go through later?  ─► wait ─► run without the failed answer
 //!                  failed, did not fit?           ─► make room ─► run without the failed answer
 //!                  little room left?              ─► make room ─► run that begins with "go on"
+//!                  against a rule?                ─► run that begins with the rule
 //!                  something left undone?         ─► remind    ─► run
 //!                  else                           ─► over
 //! ```
@@ -11,32 +12,33 @@
 //! What follows a run is decided before its end is told, since the end says whether anything follows.
 
 use super::Conversation;
-use super::work::{Busy, Part};
+use super::work::Busy;
 use crate::agent::RunEnd;
-use crate::models::Access;
-use crate::retry::{ROLE, Verdict};
+use crate::retry::Verdict;
 use crate::run::{LastAnswer, Outcome};
+use crate::stream_rules::{self, ContextMode};
 use dryad_protocol::content::UserBlock;
-use dryad_protocol::event::{CompactionReason, QueueEvent, RetryEvent, RunEvent};
+use dryad_protocol::event::{CompactionReason, QueueEvent, RunEvent};
 use dryad_protocol::message::{Attribution, Message, UserMessage};
 use dryad_protocol::model::Model;
+use dryad_protocol::rule::StreamRule;
 use dryad_protocol::todo::TodoTask;
 use dryad_provider::error::ProviderError;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the end of a retry says that nobody wants any more.
-const RETRY_CANCELLED: &str = "Retry cancelled";
-
 /// What begins the run after room was made.
 const GO_ON: &str = "The earlier part of this conversation was summarised to make room. If the work is not finished, go on \
     with it from where it stands; if it is, say so in one sentence.";
+
+/// How long it is waited after an interruption.
+const RULE_PAUSE: Duration = Duration::from_millis(50);
 
 /// What one prompt has already taken.
 #[derive(Default)]
 pub(super) struct Effort {
     /// The model that was to answer, when another one does.
-    original: Option<Arc<Model>>,
+    pub(super) original: Option<Arc<Model>>,
     /// Whether room was made for a request that did not fit.
     made_fit: bool,
     /// How often the model was reminded of what it left undone.
@@ -53,6 +55,8 @@ enum Next {
     MakeFit,
     /// Room is made, and the work goes on.
     MakeRoom,
+    /// The model is told the rules that interrupted it.
+    TellRules(Vec<StreamRule>),
     /// The model is reminded of what it left undone.
     Remind(Vec<TodoTask>),
     /// Nothing.
@@ -91,6 +95,9 @@ impl Conversation {
             (RunEnd::Failed(_), Some(LastAnswer { error: Some(error), .. })) => self.after_failure(error, effort),
             (RunEnd::Completed, _) if self.is_summary_due() => Next::MakeRoom,
             (RunEnd::Completed, _) => self.left_undone(effort.reminders).map_or(Next::Nothing, Next::Remind),
+            (RunEnd::Cancelled, Some(LastAnswer { interrupted_by, .. })) if !interrupted_by.is_empty() => {
+                Next::TellRules(interrupted_by.clone())
+            }
             (RunEnd::Failed(_) | RunEnd::Cancelled, _) => Next::Nothing,
         }
     }
@@ -111,7 +118,7 @@ impl Conversation {
     /// Whether another run follows for certain.
     fn follows(&self, next: &Next) -> bool {
         match next {
-            Next::Retry { .. } | Next::FallBack(_) | Next::MakeFit | Next::Remind(_) => true,
+            Next::Retry { .. } | Next::FallBack(_) | Next::MakeFit | Next::TellRules(_) | Next::Remind(_) => true,
             Next::MakeRoom => self.settings().auto_continue,
             Next::Nothing => false,
         }
@@ -139,22 +146,14 @@ impl Conversation {
             }
             Next::MakeFit => {
                 effort.made_fit = true;
-                let before = self.live().session.leaf().cloned();
-                self.forget(last);
-                if self.make_room_by_itself(CompactionReason::Overflow, busy).await {
-                    return again;
-                }
-                // The failed answer is the end after all.
-                if let Err(error) = self.live().session.move_leaf(before.as_ref()) {
-                    tracing::warn!(%error, "the failed answer is lost");
-                }
-                if busy.cancel.is_cancelled() { Err(RunEnd::Cancelled) } else { Ok(None) }
+                self.make_fit(last, busy).await
             }
             Next::MakeRoom => {
                 let made = self.make_room_by_itself(CompactionReason::Threshold, busy).await;
                 let go_on = made && self.settings().auto_continue && !self.is_room_due();
                 Ok(go_on.then(|| vec![self.developer(GO_ON)]))
             }
+            Next::TellRules(rules) => Ok(Some(vec![self.after_interruption(&rules, last, busy).await?])),
             Next::Remind(tasks) => {
                 effort.reminders += 1;
                 self.remind(&tasks, effort.reminders);
@@ -166,6 +165,39 @@ impl Conversation {
                 Ok(None)
             }
         }
+    }
+
+    /// Makes room for a request that did not fit. Where there is none to be made, the failed answer is the
+    /// end after all.
+    async fn make_fit(&self, last: Option<&LastAnswer>, busy: &Busy) -> Result<Option<Vec<Arc<Message>>>, RunEnd> {
+        let failed = self.live().session.leaf().cloned();
+        self.forget(last);
+        if self.make_room_by_itself(CompactionReason::Overflow, busy).await {
+            return Ok(Some(Vec::new()));
+        }
+        if let Err(error) = self.live().session.move_leaf(failed.as_ref()) {
+            tracing::warn!(%error, "the failed answer is lost");
+        }
+        if busy.cancel.is_cancelled() { Err(RunEnd::Cancelled) } else { Ok(None) }
+    }
+
+    /// What begins the run after an interruption.
+    async fn after_interruption(
+        &self,
+        rules: &[StreamRule],
+        last: Option<&LastAnswer>,
+        busy: &Busy,
+    ) -> Result<Arc<Message>, RunEnd> {
+        tokio::select! {
+            biased;
+            () = busy.cancel.cancelled() => return Err(RunEnd::Cancelled),
+            () = tokio::time::sleep(RULE_PAUSE) => {}
+        }
+        match self.inner.agent.rules.context_mode() {
+            ContextMode::Discard => self.forget(last),
+            ContextMode::Keep => {}
+        }
+        Ok(self.inner.agent.tell_rules(rules, &stream_rules::interruption(rules)))
     }
 
     /// What still waits when a run was completed: a message that came while room was made.
@@ -185,67 +217,11 @@ impl Conversation {
         Some(waiting)
     }
 
-    async fn wait_for_retry(
-        &self,
-        attempt: u32,
-        delay: Duration,
-        last: Option<&LastAnswer>,
-        busy: &Busy,
-    ) -> Result<(), RunEnd> {
-        let agent = &self.inner.agent;
-        let error = last.and_then(|last| last.error.as_ref()).map(ToString::to_string).unwrap_or_default();
-        let part = self.inner.work.part(Part::Retry, &busy.cancel);
-        agent.attempts.count(attempt);
-        agent.emit(RetryEvent::AutoRetryStart {
-            attempt,
-            max_attempts: self.settings().retry.max_retries,
-            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-            error_message: &error,
-        });
-        tokio::select! {
-            biased;
-            () = part.cancel.cancelled() => {
-                agent.attempts.over(agent.sink.as_ref(), RETRY_CANCELLED);
-                let aborted = busy.cancel.is_cancelled();
-                Err(if aborted { RunEnd::Cancelled } else { RunEnd::Failed(error) })
-            }
-            () = tokio::time::sleep(delay) => {
-                self.forget(last);
-                Ok(())
-            }
-        }
-    }
-
     /// Takes an answer out of the live context. The session keeps it, beside the branch.
-    fn forget(&self, answer: Option<&LastAnswer>) {
+    pub(super) fn forget(&self, answer: Option<&LastAnswer>) {
         let Some(answer) = answer else { return };
         if let Err(error) = self.live().session.move_leaf(answer.before.as_ref()) {
             tracing::warn!(%error, "a failed answer stays in the context");
-        }
-    }
-
-    /// The next model to be asked in the place of the current one.
-    fn fallback(&self) -> Option<Model> {
-        let chain = self.settings().retry.fallbacks.clone();
-        let current = self.model().full_name();
-        let tried = chain.iter().position(|name| *name == current).map_or(0, |at| at + 1);
-        let rest = chain.get(tried..).unwrap_or_default().iter().filter_map(|name| name.split_once('/'));
-        let mut open = rest.filter_map(|(provider, id)| self.inner.models.find(provider, id));
-        open.find(|(model, access)| *access == Access::Open && model.full_name() != current).map(|(model, _)| model)
-    }
-
-    fn fall_back(&self, model: Model, effort: &mut Effort) {
-        let (agent, from, to) = (&self.inner.agent, self.model(), model.full_name());
-        agent.emit(RetryEvent::RetryFallbackApplied { from: &from.full_name(), to: &to, role: ROLE });
-        effort.original.get_or_insert(from);
-        agent.attempts.fall_back(to);
-        self.take_model(model);
-    }
-
-    /// The next prompt is answered by the model that was chosen.
-    fn return_to_model(&self, effort: Effort) {
-        if let Some(original) = effort.original {
-            self.live().model = original;
         }
     }
 

@@ -143,6 +143,7 @@ impl Conversation {
             live.activated = deferred.activated();
         }
         live.prompted_by = None;
+        self.inner.agent.rules.restore(&says.injected_rules);
         if let Err(error) = live.pipeline.pending.adopt() {
             tracing::warn!(%error, "staged plans of this session cannot be listed");
         }

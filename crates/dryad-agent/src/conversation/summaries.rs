@@ -3,6 +3,7 @@
 use super::work::{Busy, Job, Part};
 use super::{Conversation, ConversationError};
 use crate::event_sink::EventSink;
+use crate::stream_rules::Watch;
 use crate::turn;
 use dryad_protocol::entry::{BranchSummary, Compaction, EntryBody};
 use dryad_protocol::event::{CompactionAction, CompactionEvent, CompactionReason, Event};
@@ -154,7 +155,8 @@ impl Conversation {
             max_tokens: None,
             cache_key: None,
         };
-        let answer = turn::ask(agent.provider.as_ref(), request, &Nobody, &agent.clock, cancel).await;
+        let unwatched = &mut Watch::default();
+        let answer = turn::ask(agent.provider.as_ref(), request, &Nobody, &agent.clock, unwatched, cancel).await;
         let said = answer.message.as_assistant();
         let text = said.map(|said| said.text().trim().to_owned()).unwrap_or_default();
         match answer.stop_reason {

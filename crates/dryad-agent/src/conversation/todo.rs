@@ -4,7 +4,7 @@ use super::Conversation;
 use crate::todos::TOOL;
 use dryad_protocol::content::UserBlock;
 use dryad_protocol::event::GuideEvent;
-use dryad_protocol::message::{CustomMessage, Message, UserMessage};
+use dryad_protocol::message::{Message, UserMessage};
 use dryad_protocol::todo::{TodoStorage, TodoTask};
 use dryad_provider::request::ToolChoice;
 use dryad_safety::choice_queue::Choice;
@@ -72,12 +72,6 @@ impl Conversation {
             return None;
         }
         pipeline.pending.choices(|choices| choices.push_once("todo-eager", Choice::Tool(TOOL.to_owned()), false));
-        Some(Arc::new(Message::Custom(CustomMessage {
-            custom_type: "todo-prelude".to_owned(),
-            content: vec![UserBlock::text(PRELUDE)],
-            display: false,
-            details: None,
-            timestamp: self.inner.agent.clock.now(),
-        })))
+        Some(self.inner.agent.hidden("todo-prelude", PRELUDE, None))
     }
 }

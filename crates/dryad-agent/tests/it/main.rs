@@ -7,6 +7,7 @@ mod compaction;
 mod previews;
 mod queues;
 mod retries;
+mod rules;
 mod sessions;
 mod stage;
 mod talk;
