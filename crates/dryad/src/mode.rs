@@ -37,7 +37,7 @@ use crate::report::{Exit, Failure};
 pub(crate) async fn run(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments {
         Arguments::Run(arguments) => match options::task(*arguments)? {
-            Task::Run(options) => answer::run(&options).await,
+            Task::Run(options) => answer::run(*options).await,
             Task::Serve(options) => rpc::run(*options).await,
             Task::ListModels { search, json, workdir } => list_models::run(&search, json, &workdir).await,
         },

@@ -3,9 +3,13 @@
 //! [`layers`] reads and merges the files, [`schema`] says which keys there are; this type is what
 //! the rest of the program sees. Flags are applied where they are used.
 
+mod conversation;
 pub(crate) mod layers;
 pub(crate) mod schema;
 
+pub(crate) use conversation::TodoSettings;
+use conversation::{CompactionSettings, RetrySettings};
+use dryad_agent::queue::{InterruptMode, QueueMode};
 use dryad_protocol::action::Resolver;
 use dryad_protocol::thinking::ThinkingLevel;
 use dryad_safety::gate::reverse_thinking::ReverseThinkingOrder;
@@ -45,6 +49,18 @@ pub(crate) struct Settings {
     pub(crate) roots: Vec<PathBuf>,
     /// Whether DRYAD.md, AGENTS.md and CLAUDE.md are read.
     pub(crate) context_files: Option<bool>,
+    /// How steering is taken.
+    pub(crate) steering_mode: QueueMode,
+    /// How follow-ups are taken.
+    pub(crate) follow_up_mode: QueueMode,
+    /// What steering does to the calls of a turn.
+    pub(crate) interrupt_mode: InterruptMode,
+    /// When room is made in the context.
+    pub(crate) compaction: CompactionSettings,
+    /// How failed requests are made again.
+    pub(crate) retry: RetrySettings,
+    /// How the list of what is to be done leads the model.
+    pub(crate) todo: TodoSettings,
     /// Where sessions are kept.
     pub(crate) session_dir: Option<PathBuf>,
     /// Of the contents kept for undo.

@@ -15,7 +15,7 @@ mod tools;
 
 pub(crate) use access::Access;
 pub(crate) use choice::{Chosen, choose, local_models, local_servers};
-pub(crate) use conversation::{Hands, conversation};
+pub(crate) use conversation::{Hands, conversation, from_conversation};
 pub(crate) use noted::LastError;
 pub(crate) use place::Place;
 pub(crate) use safety::policy;
@@ -31,10 +31,13 @@ use dryad_agent::agent::{Agent, Parts};
 use dryad_agent::challenge::ModelChallenger;
 use dryad_agent::conversation::Equipment;
 use dryad_agent::event_sink::EventSink;
+use dryad_agent::models::ModelList;
 use dryad_agent::prompt::{PromptParts, context_files, system_files, system_prompt};
+use dryad_agent::todos::Todos;
 use dryad_effects::process::Surroundings;
 use dryad_protocol::event::Event;
 use dryad_protocol::id::SessionId;
+use dryad_protocol::model::Model;
 use dryad_provider::http::{Http, HttpSettings};
 use dryad_provider::provider::Provider;
 use dryad_provider::registry::Providers;
@@ -63,10 +66,13 @@ pub(crate) struct Workshop {
     pub(crate) settings: Settings,
 }
 
-/// The model to be asked, and everything a request to it takes.
+/// The model to be asked, and everything a request to it takes. Cloning shares the way to it.
+#[derive(Clone)]
 pub(crate) struct Line {
     /// Which model, and how it is asked.
     pub(crate) chosen: Chosen,
+    /// Which other models there are.
+    pub(crate) models: Arc<dyn ModelList>,
     /// Who answers.
     pub(crate) provider: Arc<dyn Provider>,
     /// Why the last request failed, if it did.
@@ -95,6 +101,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) place: &'a Place,
     /// Where changes are made and remembered.
     pub(crate) memory: Arc<Memory>,
+    /// The list of what is to be done, where one is kept.
+    pub(crate) todos: Option<Arc<Todos>>,
 }
 
 impl Workshop {
@@ -121,20 +129,22 @@ impl Workshop {
         let keys = Arc::new(access.keys(flag));
         let mask = mask(&keys, &chosen.model).await;
         let http = Arc::new(Http::new(http_settings(&self.settings)));
-        let mut providers = Providers::new(http, keys);
+        let (mut providers, mut models) = (Providers::new(http, keys), access.models());
         if let Some(script) = chosen.script.clone() {
             providers = providers.with_script(chosen.model.id.clone(), script);
+            models = models.with_script(chosen.model.id.clone());
         }
-        Ok(Line::new(chosen, Arc::new(providers), mask))
+        Ok(Line { models: Arc::new(models), ..Line::new(chosen, Arc::new(providers), mask) })
     }
 }
 
 impl Line {
-    /// A line to this model.
+    /// A line to this model alone.
     pub(crate) fn new(chosen: Chosen, provider: Arc<dyn Provider>, mask: Mask) -> Self {
         let last_error = LastError::default();
         let provider = Arc::new(Noted::new(provider, last_error.clone()));
-        Self { chosen, provider, last_error, mask }
+        let models = Arc::new(vec![Model::clone(&chosen.model)]);
+        Self { chosen, models, provider, last_error, mask }
     }
 }
 

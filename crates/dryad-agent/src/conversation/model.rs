@@ -7,6 +7,7 @@ use dryad_protocol::entry::{EntryBody, ModelChange};
 use dryad_protocol::model::Model;
 use dryad_protocol::thinking::ThinkingLevel;
 use dryad_protocol::todo::TodoPhase;
+use dryad_session::kind::Kind;
 use dryad_session::state::State as Restored;
 use std::sync::Arc;
 
@@ -144,7 +145,9 @@ impl Conversation {
         }
         live.prompted_by = None;
         self.inner.agent.rules.restore(&says.injected_rules);
-        if let Err(error) = live.pipeline.pending.adopt() {
+        // Where no model has said anything yet nothing can be staged, and a workspace need not be opened for it.
+        let has_answers = live.session.tree().nodes().iter().any(|node| node.kind == Kind::Assistant);
+        if has_answers && let Err(error) = live.pipeline.pending.adopt() {
             tracing::warn!(%error, "staged plans of this session cannot be listed");
         }
         drop(live);

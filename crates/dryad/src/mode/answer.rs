@@ -1,8 +1,8 @@
 //! Answers one prompt: as text for people, as text for pipes, or as events for programs.
 //!
 //! ```text
-//! settings ─► prompt ─► model ─► agent ─► run ─► final text
-//!                                          └─► screen (terminal) or JSON lines, as it happens
+//! settings ─► prompt ─► session ─► model ─► conversation ─► run ─► final text
+//!                                                         └─► screen (terminal) or JSON lines, as it happens
 //! ```
 
 mod json;
@@ -12,19 +12,21 @@ use super::changes::{print_notices, recover_known};
 use super::gc;
 use super::kept::{Sessions, from_store};
 use crate::log;
-use crate::options::{Output, RunOptions, no_prompt};
+use crate::options::{ModelOptions, Output, RunOptions, no_prompt};
 use crate::output;
 use crate::prompt_input::{self, Prompt};
 use crate::report::{Exit, Failure, provider_hint};
 use crate::signals::{self, Stops, Watch};
-use crate::wiring::{self, Bench, LastError, Line, Place, Workshop};
-use dryad_agent::agent::{Agent, RunEnd};
+use crate::wiring::{self, Hands, LastError, Line, Workshop, from_conversation};
+use dryad_agent::agent::RunEnd;
+use dryad_agent::conversation::{Conversation, ConversationError};
 use dryad_agent::event_sink::EventSink;
 use dryad_protocol::event::Event;
 use dryad_protocol::message::{AssistantMessage, StopReason};
 use dryad_safety::clock::Clock;
 use dryad_safety::workspace::Workspace as Memory;
 use dryad_session::session::Session;
+use dryad_session::state::State;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 
@@ -33,64 +35,78 @@ use std::sync::Arc;
 /// # Errors
 ///
 /// Whatever ends it early; keys in the words are covered.
-pub(super) async fn run(options: &RunOptions) -> Result<Exit, Failure> {
+pub(super) async fn run(options: RunOptions) -> Result<Exit, Failure> {
+    let options = Arc::new(options);
     let stops = signals::watch(match way(options.output) {
         Way::Piped => Watch::Here,
         Way::Terminal | Way::Json => Watch::Aside,
     });
     tokio::select! {
-        result = answer(options, &stops) => result,
+        result = answer(&options, &stops) => result,
         () = stops.quit.cancelled() => Err(Failure::cancelled()),
     }
 }
 
-async fn answer(options: &RunOptions, stops: &Stops) -> Result<Exit, Failure> {
+async fn answer(options: &Arc<RunOptions>, stops: &Stops) -> Result<Exit, Failure> {
     let workshop = Workshop::open(&options.workdir)?;
     let attachments = prompt_input::attach_all(&options.words.files, &options.workdir, &workshop.settings)?;
     let piped = prompt_input::piped(&stops.cancel).await?;
     let prompt = Prompt::assemble(attachments, &piped, &options.words.text).ok_or_else(no_prompt)?;
-    let sessions =
-        Sessions::new(&workshop.home, &workshop.settings, options.session.directory.as_deref(), &options.workdir);
+    let directory = options.session.directory.as_deref();
+    let sessions = Sessions::new(&workshop.home, &workshop.settings, directory, &options.workdir);
     let session = sessions.for_run(&options.session, stops).await?;
     let line = tokio::select! {
-        line = workshop.line(&options.model) => line?,
+        line = line(&workshop, &options.model, &session) => line?,
         () = stops.cancel.cancelled() => return Err(Failure::cancelled()),
     };
     log::cover(&line.mask);
     check_images(&prompt, &line)?;
-    let place = Place::of(&session)?;
     let memory = Arc::new(Memory::around(workshop.home.root(), &options.workdir));
     recover_known(&memory, &workshop.home, &options.workdir);
-    let bench = Bench {
-        workdir: &options.workdir,
-        home: &workshop.home,
-        settings: &workshop.settings,
-        system: &options.system,
-        tools: &options.tools,
-        roots: &options.roots,
-        permission: options.permission,
-        place: &place,
-        memory: memory.clone(),
-    };
-    let shown = show(options.output, &line, &bench, Said { prompt, session, sessions }, stops).await;
+    let said = Said { prompt, session, sessions, options: options.clone(), workshop: &workshop, memory: &memory };
+    let shown = show(options.output, &line, said, stops).await;
     print_notices(&memory);
     gc::collect_daily(&workshop);
     shown.map_err(|failure| failure.masked(&line.mask))
 }
 
+/// The line to the model that was asked for, else to the one that the session had, else to the usual one.
+async fn line(workshop: &Workshop, options: &ModelOptions, session: &Session) -> Result<Line, Failure> {
+    let is_open = options.name.is_none() && options.provider.is_none() && options.script.is_none();
+    let had = if is_open { State::of(session, &mut Vec::new()).model().map(str::to_owned) } else { None };
+    if let Some(model) = had {
+        match workshop.line(&ModelOptions { name: Some(model.clone()), ..options.clone() }).await {
+            Ok(line) => return Ok(line),
+            Err(failure) => output::note(&format!("{model}, which the session had, is not used: {}", failure.message)),
+        }
+    }
+    workshop.line(options).await
+}
+
 /// A prompt, and the conversation that it belongs to.
-struct Said {
+struct Said<'a> {
     prompt: Prompt,
     session: Session,
     sessions: Sessions,
+    options: Arc<RunOptions>,
+    workshop: &'a Workshop,
+    memory: &'a Arc<Memory>,
+}
+
+/// A prompt that was answered, or could not be.
+struct Played {
+    conversation: Conversation,
+    end: RunEnd,
+    /// Whether everything that was said is on disk.
+    stored: Result<(), Failure>,
 }
 
 /// Runs the prompt and shows it in the way that was asked for.
-async fn show(output: Output, line: &Line, bench: &Bench<'_>, said: Said, stops: &Stops) -> Result<Exit, Failure> {
+async fn show(output: Output, line: &Line, said: Said<'_>, stops: &Stops) -> Result<Exit, Failure> {
     match way(output) {
-        Way::Json => json::run(line, bench, said, stops).await,
-        Way::Terminal => text::on_terminal(line, bench, said, stops).await,
-        Way::Piped => text::piped(line, bench, said, stops).await,
+        Way::Json => json::run(line, said, stops).await,
+        Way::Terminal => text::on_terminal(line, said, stops).await,
+        Way::Piped => text::piped(line, said, stops).await,
     }
 }
 
@@ -113,49 +129,72 @@ fn way(output: Output) -> Way {
     }
 }
 
-/// Runs the prompt on a new agent that tells `sink`.
-async fn play(
-    line: &Line,
-    bench: &Bench<'_>,
-    sink: Arc<dyn EventSink>,
-    said: Said,
-    stops: &Stops,
-) -> Result<(Agent, RunEnd), Failure> {
-    let mut agent = wiring::agent(line, bench, said.session, sink)?;
-    let message = said.prompt.into_message(Clock::System.now());
-    let end = agent.prompt(message, &stops.cancel).await;
+/// Runs the prompt in its conversation, which tells `sink`.
+async fn play(line: &Line, said: Said<'_>, sink: Arc<dyn EventSink>, stops: &Stops) -> Result<Played, Failure> {
+    let Said { prompt, session, sessions, options, workshop, memory } = said;
+    let hands = Hands {
+        options,
+        home: workshop.home.clone(),
+        settings: workshop.settings.clone(),
+        line: line.clone(),
+        memory: memory.clone(),
+        sink,
+        dialogs: None,
+        places: sessions.places.clone(),
+    };
+    let conversation = wiring::conversation(hands, session)?;
+    let accepted = conversation.accept(prompt.into_message(Clock::System.now()));
+    let accepted = accepted.map_err(|error| from_conversation(&error))?;
+    let (stopped, cancel) = (conversation.clone(), stops.cancel.clone());
+    let stopping = tokio::spawn(async move {
+        cancel.cancelled().await;
+        stopped.abort().await;
+    });
+    let end = accepted.run().await;
+    stopping.abort();
     tracing::info!(?end, "run ended");
-    let stored = agent.session_mut().flush();
-    said.sessions.leave_crumb(agent.session_mut());
-    stored.map_err(|error| from_store(&error))?;
-    Ok((agent, end))
+    let stored = conversation.flush().map_err(|error| match error {
+        ConversationError::Store(error) => from_store(&error),
+        other => from_conversation(&other),
+    });
+    conversation.with_session(|session| sessions.leave_crumb(session));
+    Ok(Played { conversation, end, stored })
 }
 
-/// What the end of a run means for the program.
-fn verdict(end: RunEnd, last_error: &LastError) -> Result<Exit, Failure> {
-    match end {
-        RunEnd::Completed => Ok(Exit::Done),
-        RunEnd::Cancelled => Err(Failure::cancelled()),
-        RunEnd::Failed(message) => {
-            let hint = last_error.get().as_ref().and_then(provider_hint);
-            Err(Failure { hint, ..Failure::failed(message) })
+impl Played {
+    /// What the end of the run means for the program.
+    fn verdict(&self, last_error: &LastError) -> Result<Exit, Failure> {
+        match &self.end {
+            RunEnd::Completed => Ok(Exit::Done),
+            RunEnd::Cancelled => Err(Failure::cancelled()),
+            RunEnd::Failed(message) => {
+                let hint = last_error.get().as_ref().and_then(provider_hint);
+                Err(Failure { hint, ..Failure::failed(message) })
+            }
         }
     }
-}
 
-/// Runs `look` on the answer that ended the run.
-fn with_answer(agent: &Agent, look: impl FnOnce(&AssistantMessage)) {
-    if let Some(answer) = agent.messages().iter().rev().find_map(|message| message.as_assistant()) {
-        look(answer);
+    /// The same, when nothing is left to be shown.
+    fn ending(self, last_error: &LastError) -> Result<Exit, Failure> {
+        let exit = self.verdict(last_error)?;
+        self.stored.map(|()| exit)
     }
-}
 
-/// Says when the answer was cut: the text alone does not show it.
-fn note_cut(agent: &Agent) {
-    with_answer(agent, |answer| match answer.stop_reason {
-        StopReason::Length => output::note("the answer was cut: the model reached its limit of tokens"),
-        StopReason::Stop | StopReason::ToolUse | StopReason::Error | StopReason::Aborted => {}
-    });
+    /// Runs `look` on the answer that ended the run.
+    fn with_answer(&self, look: impl FnOnce(&AssistantMessage)) {
+        let messages = self.conversation.messages();
+        if let Some(answer) = messages.iter().rev().find_map(|message| message.as_assistant()) {
+            look(answer);
+        }
+    }
+
+    /// Says when the answer was cut: the text alone does not show it.
+    fn note_cut(&self) {
+        self.with_answer(|answer| match answer.stop_reason {
+            StopReason::Length => output::note("the answer was cut: the model reached its limit of tokens"),
+            StopReason::Stop | StopReason::ToolUse | StopReason::Error | StopReason::Aborted => {}
+        });
+    }
 }
 
 fn check_images(prompt: &Prompt, line: &Line) -> Result<(), Failure> {

@@ -78,6 +78,7 @@ async fn play(project: &Project, stops: &Stops) -> Result<Vec<Operation>, Failur
         permission: PermissionOptions::default(),
         place: &place,
         memory: memory.clone(),
+        todos: None,
     };
     let streams = Streams { text: Box::new(io::stdout()), activity: Box::new(io::stdout()), style };
     let screen = Arc::new(Screen::new(streams, Detail::Results, line.mask.clone(), stops.cancel.clone()));
@@ -116,7 +117,12 @@ async fn line(project: &Project) -> Result<Line, Failure> {
     let script = Script::from_json(SCRIPT, None).map_err(|error| Failure::failed(error.to_string()))?;
     let access = Access::new(ModelsFile::default(), AuthFile::default(), project.root().to_owned());
     let keys = Arc::new(access.keys(None));
-    let chosen = Chosen { model: Arc::new(scripted::model(DEMO)), thinking: ThinkingLevel::Off, script: None };
+    let chosen = Chosen {
+        model: Arc::new(scripted::model(DEMO)),
+        thinking: ThinkingLevel::Off,
+        thinking_is_asked: false,
+        script: None,
+    };
     let mask = mask(&keys, &chosen.model).await;
     let providers = Providers::new(Arc::new(Http::default()), keys).with_script(DEMO, script);
     Ok(Line::new(chosen, Arc::new(providers), mask))

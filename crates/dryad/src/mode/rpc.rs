@@ -14,6 +14,7 @@ use super::kept::Sessions;
 use crate::log;
 use crate::options::{ModelOptions, RunOptions};
 use crate::report::{Exit, Failure};
+use crate::settings::{Settings, TodoSettings};
 use crate::signals::{self, Stops, Watch};
 use crate::wiring::{Hands, Line, Workshop, conversation};
 use dryad_effects::process;
@@ -65,16 +66,16 @@ async fn serve(options: RunOptions, stops: &Stops) -> Result<Exit, Failure> {
     let program = Around::new(&workshop.settings, &options.workdir, &line.mask, &sessions)?;
     let hands = Hands {
         home: workshop.home.clone(),
-        settings: workshop.settings.clone(),
+        settings: Settings { todo: TodoSettings::default(), ..workshop.settings.clone() },
         line,
         memory,
         sink: wire.sink(),
-        dialogs: wire.dialogs(),
+        dialogs: Some(wire.dialogs()),
         places: sessions.places.clone(),
-        options,
+        options: Arc::new(options),
     };
     let served = Served {
-        conversation: conversation(Arc::new(hands), session)?,
+        conversation: conversation(hands, session)?,
         program: Arc::new(program),
         clock: Clock::System,
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -20,6 +20,8 @@ pub(crate) struct Chosen {
     pub(crate) model: Arc<Model>,
     /// How hard it thinks.
     pub(crate) thinking: ThinkingLevel,
+    /// Whether that was said for this run.
+    pub(crate) thinking_is_asked: bool,
     /// What it plays, if it is a scripted one of the user's.
     pub(crate) script: Option<Script>,
 }
@@ -76,7 +78,8 @@ fn chosen(
 ) -> Chosen {
     let thinking = options.thinking.or(named).or(usual).unwrap_or_default();
     tracing::info!(model = model.full_name(), %thinking, "model chosen");
-    Chosen { model: Arc::new(model), thinking, script }
+    let thinking_is_asked = options.thinking.is_some() || (named.is_some() && options.name.is_some());
+    Chosen { model: Arc::new(model), thinking, thinking_is_asked, script }
 }
 
 /// The script file that was asked for: by `--script`, or as a model of the provider `scripted`.

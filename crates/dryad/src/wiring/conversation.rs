@@ -1,17 +1,17 @@
 //! A conversation of the parts: the same tools, gates and prompt as a single run has, put together anew for
-//! every session that it carries on.
+//! every session that it carries on. What print mode and host programs talk to.
 
 use super::safety::Asked;
-use super::{Access, Bench, Line, Place, equipment};
+use super::{Bench, Line, Memory, Place, equipment};
 use crate::home::Home;
 use crate::options::RunOptions;
 use crate::report::Failure;
 use crate::settings::Settings;
-use dryad_agent::conversation::{self, Conversation, Equipment, Setup, Standing};
+use dryad_agent::conversation::{self, Conversation, ConversationError, Equipment, Setup, Standing};
 use dryad_agent::event_sink::EventSink;
+use dryad_agent::todos::Todos;
 use dryad_rpc::dialog::Dialogs;
 use dryad_safety::clock::Clock;
-use dryad_safety::workspace::Workspace as Memory;
 use dryad_session::places::Places;
 use dryad_session::session::Session;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Everything a conversation works with that does not change with its session.
 pub(crate) struct Hands {
     /// What the command line says.
-    pub(crate) options: RunOptions,
+    pub(crate) options: Arc<RunOptions>,
     /// The user's files.
     pub(crate) home: Home,
     /// What the files say.
@@ -30,55 +30,66 @@ pub(crate) struct Hands {
     pub(crate) memory: Arc<Memory>,
     /// Where events go.
     pub(crate) sink: Arc<dyn EventSink>,
-    /// Who is asked when the rules do not decide.
-    pub(crate) dialogs: Dialogs,
+    /// Who is asked when the rules do not decide, if anybody can be.
+    pub(crate) dialogs: Option<Dialogs>,
     /// Where sessions are.
     pub(crate) places: Places,
 }
 
 struct Workbench {
-    hands: Arc<Hands>,
+    hands: Hands,
+    todos: Arc<Todos>,
     /// Where the outputs of the sessions go; a temporary one is removed at the end.
     kept: Mutex<Vec<Place>>,
+    /// Why the last session could not be equipped, with its advice.
+    failure: Mutex<Option<Failure>>,
 }
 
 /// Makes a conversation that carries this session on.
 ///
 /// # Errors
 ///
-/// When a file cannot be understood, a tool is asked for that does not exist, or a permission rule cannot be
-/// understood.
-pub(crate) fn conversation(hands: Arc<Hands>, session: Session) -> Result<Conversation, Failure> {
+/// When a tool is asked for that does not exist, or a permission rule cannot be understood.
+pub(crate) fn conversation(hands: Hands, session: Session) -> Result<Conversation, Failure> {
+    let todos: Arc<Todos> = Arc::default();
+    let bench = Arc::new(Workbench { hands, todos, kept: Mutex::default(), failure: Mutex::default() });
+    let Workbench { hands, todos, .. } = &*bench;
     let asked = |is_asked: bool| if is_asked { Standing::Asked } else { Standing::Default };
-    let given = &hands.options.model;
+    let (given, chosen, settings) = (&hands.options.model, &hands.line.chosen, &hands.settings);
     let is_named = given.name.is_some() || given.provider.is_some() || given.script.is_some();
-    let chosen = &hands.line.chosen;
-    let mut models = Access::load(&hands.home)?.models();
-    if chosen.script.is_some() {
-        models = models.with_script(chosen.model.id.clone());
-    }
-    Conversation::new(Setup {
+    let made = Conversation::new(Setup {
         provider: hands.line.provider.clone(),
-        models: Arc::new(models),
+        models: hands.line.models.clone(),
         scope: Vec::new(),
         model: (chosen.model.clone(), asked(is_named)),
-        thinking: (chosen.thinking, asked(given.thinking.is_some())),
+        thinking: (chosen.thinking, asked(chosen.thinking_is_asked)),
         session,
         places: hands.places.clone(),
-        todos: Arc::default(),
+        todos: todos.clone(),
         sink: hands.sink.clone(),
         clock: Clock::System,
-        settings: conversation::Settings::default(),
-        bench: Arc::new(Workbench { hands, kept: Mutex::default() }),
-    })
-    .map_err(|error| Failure::failed(error.to_string()))
+        settings: settings.habits(),
+        bench: bench.clone(),
+    });
+    let conversation = made.map_err(|error| {
+        let told = bench.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        told.unwrap_or_else(|| from_conversation(&error))
+    })?;
+    conversation.set_steering_mode(settings.steering_mode);
+    conversation.set_follow_up_mode(settings.follow_up_mode);
+    conversation.set_interrupt_mode(settings.interrupt_mode);
+    Ok(conversation)
 }
 
-impl conversation::Bench for Workbench {
-    fn equip(&self, session: &Session) -> Result<Equipment, String> {
-        let Hands { options, home, settings, line, memory, sink, dialogs, .. } = &*self.hands;
-        let words = |failure: Failure| failure.message;
-        let place = Place::of(session).map_err(words)?;
+/// A failure of the conversation itself.
+pub(crate) fn from_conversation(error: &ConversationError) -> Failure {
+    Failure::failed(error.to_string())
+}
+
+impl Workbench {
+    fn equipment(&self, session: &Session) -> Result<Equipment, Failure> {
+        let Hands { options, home, settings, line, memory, sink, dialogs, .. } = &self.hands;
+        let place = Place::of(session)?;
         let bench = Bench {
             workdir: &options.workdir,
             home,
@@ -89,10 +100,26 @@ impl conversation::Bench for Workbench {
             permission: options.permission,
             place: &place,
             memory: memory.clone(),
+            todos: Some(self.todos.clone()),
         };
-        let asked = Asked { permission: Some(Arc::new(dialogs.clone())), checkpoint: Some(Arc::new(dialogs.clone())) };
-        let equipment = equipment(line, &bench, sink, &asked).map_err(words)?;
+        let asked = match dialogs {
+            Some(dialogs) => {
+                Asked { permission: Some(Arc::new(dialogs.clone())), checkpoint: Some(Arc::new(dialogs.clone())) }
+            }
+            None => Asked::default(),
+        };
+        let equipment = equipment(line, &bench, sink, &asked)?;
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(place);
         Ok(equipment)
+    }
+}
+
+impl conversation::Bench for Workbench {
+    fn equip(&self, session: &Session) -> Result<Equipment, String> {
+        self.equipment(session).map_err(|failure| {
+            let message = failure.message.clone();
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+            message
+        })
     }
 }

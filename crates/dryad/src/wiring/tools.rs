@@ -13,6 +13,7 @@ use dryad_safety::tightened::Tightened;
 use dryad_safety::tool::{Tool, is_dry_runnable};
 use dryad_tools::bash::BashTool;
 use dryad_tools::resolve::ResolveTool;
+use dryad_tools::todo_write::TodoWriteTool;
 use dryad_tools::tool_search::ToolSearchTool;
 use dryad_tools::{ToolSettings, builtin};
 use std::num::NonZeroUsize;
@@ -56,7 +57,10 @@ fn ast_settings(settings: &Settings) -> AstSettings {
 
 /// The tools of a run.
 pub(super) fn registry(bench: &Bench<'_>, model: &Model) -> Result<Registry, Failure> {
-    let all = all_tools(bench.settings, Some(bench.place.artifacts()), model.has_vision());
+    let mut all = all_tools(bench.settings, Some(bench.place.artifacts()), model.has_vision());
+    if let Some(todos) = bench.todos.clone() {
+        all.push(Arc::new(TodoWriteTool::new(move |operations| todos.apply(operations))));
+    }
     let wanted = match (bench.tools, &bench.settings.tools) {
         (ToolSelection::Only(names), _) => Some((names, "--tools")),
         (ToolSelection::Usual, Some(names)) => Some((names, "settings: tools")),

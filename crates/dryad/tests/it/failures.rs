@@ -9,10 +9,11 @@ use serde_json::json;
 fn complaints(api: Api, reply: &Reply) -> String {
     let server = Loopback::start([reply.clone(), reply.clone()]).unwrap();
     let scene = Scene::with_model(api.name(), &format!("{}/v1", server.url()));
+    scene.write_home("settings.json", &json!({"retry": {"enabled": false}}).to_string());
     let complaint = scene.ask(&["x"]).failed(1);
     let events = scene.ask(&["--mode", "json", "x"]);
     assert_eq!(events.code, Some(1), "{events:?}");
-    assert_eq!(events.events().last().unwrap()["type"], "agent_end");
+    assert_eq!(events.events().last().unwrap()["type"], "agent_settled");
     shows_no_key(&events);
     assert!(!complaint.contains(KEY), "{complaint}");
     complaint
@@ -179,4 +180,14 @@ fn a_file_outside_the_granted_roots_is_not_written() {
     let root = outside.path().display().to_string();
     assert_eq!(scene.play(&["--root", &root, "x"]).done(), "written\n");
     assert_eq!(std::fs::read_to_string(&target).unwrap(), "x");
+}
+
+#[test]
+fn a_server_that_is_busy_for_a_moment_is_asked_again() {
+    let busy = Reply::json(503, json!({"error": {"message": "too busy"}}).to_string());
+    let server = Loopback::start([busy.clone(), busy, Api::Chat.text("here I am")]).unwrap();
+    let scene = Scene::with_model(Api::Chat.name(), &format!("{}/v1", server.url()));
+    scene.write_home("settings.json", &json!({"retry": {"baseDelayMs": 1}}).to_string());
+    assert_eq!(scene.ask(&["x"]).done(), "here I am\n");
+    assert_eq!(server.requests().len(), 3);
 }

@@ -20,6 +20,7 @@ mod prompts;
 mod proxy;
 mod safety;
 mod scene;
+mod sessions;
 mod settings;
 mod signals;
 mod syntax;

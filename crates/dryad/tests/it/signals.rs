@@ -42,7 +42,7 @@ fn a_cancelled_run_still_tells_its_end() {
     let outcome = finish(busy.child);
     assert_eq!(outcome.code, Some(130));
     let events = outcome.events();
-    assert_eq!(events.last().unwrap()["type"], "agent_end");
+    assert_eq!(events.last().unwrap()["type"], "agent_settled");
     let results = events.iter().filter(|event| event["type"] == "tool_execution_end");
     assert_eq!(results.filter(|event| event["isError"] == true).count(), 1, "{events:?}");
 }

@@ -1,0 +1,135 @@
+//! Settings of how a conversation goes on by itself.
+
+use super::Settings;
+use dryad_agent::conversation::Settings as Habits;
+use dryad_agent::{retry, todos};
+use dryad_session::compact;
+use serde::Deserialize;
+use std::time::Duration;
+
+/// When room is made in the context.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct CompactionSettings {
+    /// Whether it happens by itself.
+    pub(crate) enabled: Option<bool>,
+    /// Tokens left free for the answer.
+    pub(crate) reserve_tokens: Option<u64>,
+    /// Tokens of the newest messages that are kept as they are.
+    pub(crate) keep_recent_tokens: Option<u64>,
+    /// Above so many tokens; negative: no such limit.
+    pub(crate) threshold_tokens: Option<i64>,
+    /// Above such a part of the window, in percent; negative: no such limit.
+    pub(crate) threshold_percent: Option<f64>,
+    /// Whether the work goes on afterwards.
+    pub(crate) auto_continue: Option<bool>,
+}
+
+/// How failed requests are made again.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct RetrySettings {
+    /// Whether they are.
+    pub(crate) enabled: Option<bool>,
+    /// How often.
+    pub(crate) max_retries: Option<u32>,
+    /// The first wait.
+    pub(crate) base_delay_ms: Option<u64>,
+    /// The longest wait that a server may ask for.
+    pub(crate) max_delay_ms: Option<u64>,
+    /// Models that are asked instead.
+    pub(crate) fallback_models: Vec<String>,
+}
+
+/// How the list of what is to be done leads the model.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct TodoSettings {
+    /// Whether the model is reminded of it.
+    pub(crate) reminders: Option<bool>,
+    /// How often in one prompt.
+    pub(crate) max_reminders: Option<u32>,
+    /// Whether the first prompt has the model write it.
+    pub(crate) eager: Option<bool>,
+    /// After so many seconds what is finished leaves it; negative: never.
+    pub(crate) clear_delay: Option<i64>,
+}
+
+impl Settings {
+    /// How a conversation goes on by itself.
+    pub(crate) fn habits(&self) -> Habits {
+        let usual = Habits::default();
+        Habits {
+            auto_continue: self.compaction.auto_continue.unwrap_or(usual.auto_continue),
+            compaction: self.compaction.over(usual.compaction),
+            retry: self.retry.over(usual.retry),
+            todo: self.todo.over(usual.todo),
+        }
+    }
+}
+
+impl CompactionSettings {
+    fn over(&self, usual: compact::Settings) -> compact::Settings {
+        compact::Settings {
+            enabled: self.enabled.unwrap_or(usual.enabled),
+            reserve_tokens: self.reserve_tokens.unwrap_or(usual.reserve_tokens),
+            keep_recent_tokens: self.keep_recent_tokens.unwrap_or(usual.keep_recent_tokens),
+            threshold_tokens: self.threshold_tokens.and_then(|tokens| u64::try_from(tokens).ok()),
+            threshold_percent: self.threshold_percent.filter(|percent| *percent > 0.0),
+        }
+    }
+}
+
+impl RetrySettings {
+    fn over(&self, usual: retry::RetrySettings) -> retry::RetrySettings {
+        let milliseconds = |given: Option<u64>, usual: Duration| given.map_or(usual, Duration::from_millis);
+        retry::RetrySettings {
+            enabled: self.enabled.unwrap_or(usual.enabled),
+            max_retries: self.max_retries.unwrap_or(usual.max_retries),
+            base_delay: milliseconds(self.base_delay_ms, usual.base_delay),
+            max_server_delay: milliseconds(self.max_delay_ms, usual.max_server_delay),
+            fallbacks: self.fallback_models.clone(),
+        }
+    }
+}
+
+impl TodoSettings {
+    fn over(&self, usual: todos::TodoSettings) -> todos::TodoSettings {
+        todos::TodoSettings {
+            reminders: self.reminders.unwrap_or(usual.reminders),
+            max_reminders: self.max_reminders.unwrap_or(usual.max_reminders),
+            eager: self.eager.unwrap_or(usual.eager),
+            clear_delay: match self.clear_delay {
+                Some(seconds) => u64::try_from(seconds).ok().map(Duration::from_secs),
+                None => usual.clear_delay,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_the_files_say_lies_over_what_is_usual() {
+        let settings: Settings = serde_json::from_value(json!({
+            "compaction": {"enabled": false, "keepRecentTokens": 5, "thresholdTokens": -1, "thresholdPercent": 80},
+            "retry": {"maxRetries": 7, "baseDelayMs": 3, "fallbackModels": ["a/b"]},
+            "todo": {"reminders": false, "clearDelay": -1},
+        }))
+        .unwrap();
+        let (habits, usual) = (settings.habits(), Habits::default());
+        let compaction = compact::Settings {
+            enabled: false,
+            keep_recent_tokens: 5,
+            threshold_percent: Some(80.0),
+            ..usual.compaction
+        };
+        assert_eq!((habits.compaction, habits.auto_continue), (compaction, true));
+        assert_eq!((habits.retry.max_retries, habits.retry.base_delay), (7, Duration::from_millis(3)));
+        assert_eq!(habits.retry.max_server_delay, usual.retry.max_server_delay);
+        assert_eq!(habits.todo, todos::TodoSettings { reminders: false, clear_delay: None, ..usual.todo });
+    }
+}
