@@ -124,12 +124,6 @@ fn directories_that_are_not_there_are_told() {
 }
 
 #[test]
-fn modes_that_do_not_exist_yet_say_so() {
-    let complaint = Scene::new().run(&["--mode", "rpc"]).failed(2);
-    assert!(complaint.starts_with("error: RPC mode does not exist yet\n"), "{complaint}");
-}
-
-#[test]
 fn a_bad_script_names_line_and_key() {
     let scene = Scene::new();
     scene.write("story.json", "{\"steps\": [\n  {\"text\": \"a\"},\n  {\"txt\": \"b\"}\n]}");
