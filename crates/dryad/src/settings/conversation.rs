@@ -64,6 +64,7 @@ impl Settings {
             compaction: self.compaction.over(usual.compaction),
             retry: self.retry.over(usual.retry),
             todo: self.todo.over(usual.todo),
+            stream_rules: usual.stream_rules,
         }
     }
 }
