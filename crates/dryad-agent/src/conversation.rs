@@ -32,6 +32,7 @@
 //! Events go to one sink, in order, never while a lock is held: a sink may call back.
 
 mod error;
+mod figures;
 mod going_on;
 mod model;
 mod prompting;

@@ -13,7 +13,6 @@ use dryad_protocol::todo::TodoPhase;
 use dryad_session::compact::tokens;
 use dryad_session::context;
 use dryad_session::kind::Kind;
-use dryad_session::stats::{Scope, Stats};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::path::PathBuf;
@@ -148,13 +147,6 @@ impl Conversation {
         let (tokens, context_window) = (tokens::of_context(&live.session), live.model.context_window);
         let percent = if context_window == 0 { 0.0 } else { tokens as f64 * 100.0 / context_window as f64 };
         ContextUsage { tokens, context_window, percent }
-    }
-
-    /// Figures of the session.
-    pub fn stats(&self, scope: Scope) -> Stats {
-        let registry = self.pipeline().registry.clone();
-        let is_destructive = |name: &str| registry.get(name).is_some_and(|tool| tool.spec().metadata.destructive);
-        self.with_session(|session| Stats::of(session, scope, &is_destructive))
     }
 
     /// All messages of the user that have text, oldest first.

@@ -273,3 +273,30 @@ async fn figures_tell_tokens_and_dollars_by_model() {
     assert_eq!(stats["models"]["acme/a"]["tokens"]["total"], 110);
     assert!((stats["models"]["acme/b"]["cost"].as_f64().unwrap() - 0.0012).abs() < 1e-9, "{stats}");
 }
+
+#[tokio::test]
+async fn destructive_calls_are_counted_from_the_audit() {
+    let home = Home::new();
+    home.registry.register(Simple::destructive("burn", "touch burnt")).unwrap();
+    let burn = |id: &str| Chat::new().call(id, "burn", &json!({})).reply();
+    let replies = vec![
+        burn("c1"),
+        chat::text("one"),
+        burn("c2"),
+        chat::text("two"),
+        Chat::new().call("c3", "echo", &json!({})).reply(),
+        chat::text("three"),
+    ];
+    let session = home.create();
+    let talk = home.talk(session, quick(), replies);
+    for prompt in ["first", "second", "third"] {
+        talk.prompt(prompt).await;
+    }
+    let count = |scope: Scope| talk.conversation.stats(scope).destructive_calls;
+    assert_eq!((count(Scope::Branch), count(Scope::All)), (2, 2));
+    let second = talk.conversation.branch_messages()[1].entry_id.clone();
+    talk.conversation.navigate(&second, Summary::Skip).await.unwrap();
+    assert_eq!((count(Scope::Branch), count(Scope::All)), (1, 2), "what was left does not count for the branch");
+    talk.conversation.fork().unwrap();
+    assert_eq!((count(Scope::Branch), count(Scope::All)), (1, 2), "a fork knows what was done before it");
+}

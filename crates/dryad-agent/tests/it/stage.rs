@@ -105,7 +105,27 @@ impl Simple {
         concurrency_safe: bool,
         plan: impl Fn(Map<String, Value>) -> Result<Plan, ToolError> + Send + Sync + 'static,
     ) -> Arc<dyn Tool> {
-        let spec = ToolSpec {
+        let metadata = Metadata { concurrency_safe, ..Metadata::default() };
+        let spec = ToolSpec { metadata, ..Self::spec_of(name) };
+        Arc::new(Self { spec, plan: Box::new(plan) })
+    }
+}
+
+impl Simple {
+    /// A tool that runs a command and says that it may do damage.
+    pub(crate) fn destructive(name: &str, command: &'static str) -> Arc<dyn Tool> {
+        let metadata = Metadata { destructive: true, ..Metadata::default() };
+        let plan = move |_: Map<String, Value>| {
+            let (cwd, shell) = (FilePath::new(std::env::temp_dir()), "/bin/sh".to_owned());
+            let command = format!(": {command}");
+            Ok(CommandSpec { command, cwd, env: Default::default(), shell, timeout_seconds: 60 }.into())
+        };
+        let spec = ToolSpec { metadata, ..Self::spec_of(name) };
+        Arc::new(Self { spec, plan: Box::new(plan) })
+    }
+
+    fn spec_of(name: &str) -> ToolSpec {
+        ToolSpec {
             name: name.to_owned(),
             label: name.to_owned(),
             description: String::new(),
@@ -113,10 +133,9 @@ impl Simple {
             prompt_guidelines: Vec::new(),
             parameters: arguments::schema::<()>(),
             hidden: false,
-            metadata: Metadata { concurrency_safe, ..Metadata::default() },
+            metadata: Metadata::default(),
             capability: Capability::default(),
-        };
-        Arc::new(Self { spec, plan: Box::new(plan) })
+        }
     }
 }
 
