@@ -42,6 +42,7 @@ mod state;
 mod summaries;
 mod todo;
 mod work;
+mod writer;
 
 pub use error::ConversationError;
 pub use prompting::{Accepted, Delivery};

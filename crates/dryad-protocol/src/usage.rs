@@ -65,6 +65,20 @@ pub struct TokenCounts {
 }
 
 impl Usage {
+    /// Adds what another request consumed.
+    pub fn add(&mut self, other: &Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.total_tokens += other.total_tokens;
+        self.cost.input += other.cost.input;
+        self.cost.output += other.cost.output;
+        self.cost.cache_read += other.cost.cache_read;
+        self.cost.cache_write += other.cost.cache_write;
+        self.cost.total += other.cost.total;
+    }
+
     /// Prices these counts.
     pub fn priced(counts: TokenCounts, prices: &Prices) -> Self {
         let dollars = |tokens: u64, price: f64| tokens as f64 * price / 1e6;

@@ -1,12 +1,14 @@
 //! Figures of a session: messages, calls, tokens, and what they cost.
 
+use crate::kind::Kind;
 use crate::session::Session;
 use crate::tree::Node;
-use dryad_protocol::entry::{Entry, EntryBody};
+use dryad_protocol::entry::{BranchSummary, Compaction, Entry, EntryBody};
 use dryad_protocol::id::SessionId;
 use dryad_protocol::message::{Message, ToolResultMessage};
 use dryad_protocol::usage::Usage;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -38,9 +40,9 @@ pub struct Stats {
     pub tool_results: u64,
     /// All messages.
     pub total_messages: u64,
-    /// Tokens, those of sub-agents included.
+    /// Tokens, those of sub-agents and of summaries included.
     pub tokens: TokenSums,
-    /// Dollars, those of sub-agents included.
+    /// Dollars, those of sub-agents and of summaries included.
     pub cost: f64,
     /// Calls of tools that may do irreversible damage.
     pub destructive_calls: u64,
@@ -88,7 +90,8 @@ impl Stats {
             session_id: Some(session.id().clone()),
             ..Self::default()
         };
-        for node in nodes.into_iter().filter(|node| node.kind.is_said()) {
+        let counts = |kind: Kind| kind.is_said() || kind == Kind::Compaction;
+        for node in nodes.into_iter().filter(|node| counts(node.kind)) {
             if let Ok(entry) = session.load(node, &mut Vec::new()) {
                 stats.count_entry(&entry, is_destructive);
             }
@@ -97,8 +100,15 @@ impl Stats {
     }
 
     pub(crate) fn count_entry(&mut self, entry: &Entry, is_destructive: &dyn Fn(&str) -> bool) {
-        if let EntryBody::Message { message } = &entry.body {
-            self.count(message, is_destructive);
+        match &entry.body {
+            EntryBody::Message { message } => self.count(message, is_destructive),
+            EntryBody::Compaction(Compaction { details, .. })
+            | EntryBody::BranchSummary(BranchSummary { details, .. }) => {
+                if let Some((usage, model)) = of_details(details.as_ref(), "summary") {
+                    self.spend(&usage, &model);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -146,8 +156,13 @@ impl TokenSums {
 
 /// What a tool spent that asked models itself: it says so in its details.
 fn of_sub_agent(result: &ToolResultMessage) -> Option<(Usage, String)> {
-    let details = result.details.as_ref()?;
+    of_details(result.details.as_ref(), &result.tool_name)
+}
+
+/// What details say was spent, and by which model.
+fn of_details(details: Option<&Value>, otherwise: &str) -> Option<(Usage, String)> {
+    let details = details?;
     let usage = Usage::deserialize(details.get("usage")?).ok()?;
-    let model = details.get("model").and_then(|model| model.as_str()).unwrap_or(&result.tool_name);
+    let model = details.get("model").and_then(|model| model.as_str()).unwrap_or(otherwise);
     Some((usage, model.to_owned()))
 }

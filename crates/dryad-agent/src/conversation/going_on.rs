@@ -79,8 +79,10 @@ impl Conversation {
             end = outcome.end;
             self.add_held_back();
             match self.prepare(next, outcome.last.as_ref(), busy, &mut effort).await {
-                Ok(messages) => first = messages.or_else(|| self.left_over(&end)),
                 Err(other) => end = other,
+                // What was ended between two runs starts no further one.
+                Ok(_) if busy.cancel.is_cancelled() => end = RunEnd::Cancelled,
+                Ok(messages) => first = messages.or_else(|| self.left_over(&end)),
             }
         }
         self.return_to_model(effort);

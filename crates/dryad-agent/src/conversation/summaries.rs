@@ -1,21 +1,14 @@
 //! Summaries that the model writes: of what is compacted, and of branches that are left.
 
 use super::work::{Busy, Job, Part};
+use super::writer::Writer;
 use super::{Conversation, ConversationError};
-use crate::event_sink::EventSink;
-use crate::stream_rules::Watch;
-use crate::turn;
 use dryad_protocol::entry::{BranchSummary, Compaction, EntryBody};
-use dryad_protocol::event::{CompactionAction, CompactionEvent, CompactionReason, Event};
+use dryad_protocol::event::{CompactionAction, CompactionEvent, CompactionReason};
 use dryad_protocol::id::EntryId;
-use dryad_protocol::message::{Message, StopReason, UserMessage};
-use dryad_protocol::thinking::ThinkingLevel;
-use dryad_provider::request::{Request, ToolChoice};
 use dryad_session::compact::branch::Left;
 use dryad_session::compact::plan::{Answers, Plan};
-use dryad_session::compact::prompt::Prompt;
 use dryad_session::compact::{prune, tokens};
-use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 impl Conversation {
@@ -102,21 +95,20 @@ impl Conversation {
         cancel: &CancellationToken,
     ) -> Result<Compaction, ConversationError> {
         let settings = self.settings().compaction;
-        let plan = self.with_session(|session| Plan::new(session, &settings))?;
-        let mut answers = Answers::default();
-        if let Some(prompt) = plan.history_prompt(wishes) {
-            answers.history = Some(self.written(&prompt, cancel).await?);
-        }
+        let mut plan = self.with_session(|session| Plan::new(session, &settings))?;
+        let mut writer = Writer::new(self, cancel);
+        let mut answers = Answers { history: writer.history(&mut plan, wishes).await?, turn: None };
         if let Some(prompt) = plan.turn_prompt() {
-            answers.turn = Some(self.written(&prompt, cancel).await?);
+            answers.turn = Some(writer.write(&prompt).await?);
         }
         let mut compaction = plan.finish(answers);
         // The few sentences for lists are not worth a failure.
-        compaction.short_summary = match self.written(&Plan::short_prompt(&compaction.summary), cancel).await {
+        compaction.short_summary = match writer.write(&Plan::short_prompt(&compaction.summary)).await {
             Ok(short) => Some(short),
             Err(ConversationError::Cancelled) => return Err(ConversationError::Cancelled),
             Err(_) => None,
         };
+        compaction.details = writer.signed(compaction.details);
         self.inner.agent.append(EntryBody::Compaction(compaction.clone()));
         self.pipeline().pending.remind_again();
         Ok(compaction)
@@ -136,46 +128,9 @@ impl Conversation {
         })?;
         let Some(prompt) = left.prompt(wishes) else { return Ok(None) };
         let part = self.inner.work.part(Part::Compaction, &busy.cancel);
-        let answer = self.written(&prompt, &part.cancel).await?;
-        Ok(Some(left.finish(&answer)))
+        let mut writer = Writer::new(self, &part.cancel);
+        let mut summary = left.finish(&writer.write(&prompt).await?);
+        summary.details = writer.signed(summary.details);
+        Ok(Some(summary))
     }
-
-    /// What the model writes when it is asked for a summary.
-    async fn written(&self, prompt: &Prompt, cancel: &CancellationToken) -> Result<String, ConversationError> {
-        let agent = &self.inner.agent;
-        let model = self.model();
-        let message = Message::User(UserMessage::prompt(prompt.text.clone(), Vec::new(), agent.clock.now()));
-        let request = Request {
-            model: &model,
-            system: prompt.system,
-            messages: &[Arc::new(message)],
-            tools: &[],
-            tool_choice: &ToolChoice::Auto,
-            thinking: model.clamp_thinking(ThinkingLevel::Off),
-            max_tokens: None,
-            cache_key: None,
-        };
-        let unwatched = &mut Watch::default();
-        let answer = turn::ask(agent.provider.as_ref(), request, &Nobody, &agent.clock, unwatched, cancel).await;
-        let said = answer.message.as_assistant();
-        let text = said.map(|said| said.text().trim().to_owned()).unwrap_or_default();
-        match answer.stop_reason {
-            StopReason::Aborted => Err(ConversationError::Cancelled),
-            StopReason::Error => {
-                let error = said.and_then(|said| said.error_message.clone());
-                Err(ConversationError::Summary(error.unwrap_or_default()))
-            }
-            StopReason::Stop | StopReason::Length | StopReason::ToolUse if text.is_empty() => {
-                Err(ConversationError::Summary("the model wrote nothing".to_owned()))
-            }
-            StopReason::Stop | StopReason::Length | StopReason::ToolUse => Ok(text),
-        }
-    }
-}
-
-/// Nobody watches a summary being written.
-struct Nobody;
-
-impl EventSink for Nobody {
-    fn emit(&self, _: &Event<'_>) {}
 }

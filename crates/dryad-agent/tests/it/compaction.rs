@@ -170,7 +170,8 @@ async fn a_later_summary_takes_up_the_earlier_one_with_its_files() {
         second.summary,
         "sum two\n\n<read-files>\na.rs\n</read-files>\n\n<modified-files>\nb.rs\n</modified-files>"
     );
-    assert_eq!(second.details, Some(json!({"readFiles": ["a.rs"], "modifiedFiles": ["b.rs"]})));
+    let details = second.details.unwrap();
+    assert_eq!((&details["readFiles"], &details["modifiedFiles"]), (&json!(["a.rs"]), &json!(["b.rs"])));
     let again = talk.conversation.compact(None).await.unwrap_err();
     assert_eq!(again.to_string(), "the conversation was just compacted");
 }
@@ -252,4 +253,69 @@ async fn old_outputs_go_first() {
     assert_eq!(talk.server.requests().len(), 4);
     assert!(talk.told()[6].starts_with("result c3: drop drop"));
     assert_eq!(talk.events("auto_compaction_start"), Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn room_is_made_before_a_prompt_where_it_was_not_made_behind_the_last() {
+    let talk = Talk::new(
+        tight(),
+        vec![chat::text("one"), full("two"), chat::text("sum"), chat::text("short"), chat::text("three")],
+    );
+    talk.conversation.set_auto_compaction(false);
+    talk.prompt("first").await;
+    talk.prompt(&long("second")).await;
+    talk.conversation.set_auto_compaction(true);
+    assert_eq!(talk.prompt("third").await, RunEnd::Completed);
+    assert_eq!(talk.kinds()[6..9], ["auto_compaction_start", "compaction_start", "auto_compaction_end"]);
+    assert_eq!((talk.told()[0].as_str(), talk.told().len()), ("compaction: sum", 5));
+}
+
+#[tokio::test]
+async fn a_record_that_is_too_long_for_the_model_is_halved() {
+    let replies = vec![
+        chat::text("one"),
+        chat::text("two"),
+        chat::text("three"),
+        chat::too_long(),
+        chat::overloaded(),
+        chat::text("sum"),
+        chat::text("short"),
+    ];
+    let talk = Talk::new(tight(), replies);
+    for prompt in ["first", "second", &long("third")] {
+        talk.prompt(prompt).await;
+    }
+    assert_eq!(talk.conversation.compact(None).await.unwrap().summary, "sum");
+    let asked = |number: usize| talk.request(number)["messages"].to_string();
+    assert!(asked(3).contains("[User]: first"));
+    assert!(!asked(5).contains("[User]: first") && asked(5).contains("[User]: second"), "{}", asked(5));
+}
+
+#[tokio::test]
+async fn what_a_summary_takes_is_counted() {
+    let counted = |text: &str, tokens: u64| Chat::new().text(text).usage(tokens, 0).reply();
+    let replies = vec![counted("one", 1), counted("two", 2), counted("sum", 100), counted("short", 1000)];
+    let talk = Talk::new(tight(), replies);
+    talk.prompt("first").await;
+    talk.prompt(&long("second")).await;
+    let compaction = talk.conversation.compact(None).await.unwrap();
+    assert_eq!(compaction.details.unwrap()["usage"]["input"], 1100);
+    let stats = talk.conversation.stats(dryad_session::stats::Scope::Branch);
+    assert_eq!((stats.tokens.total, stats.models["acme/a"].requests), (1103, 3));
+}
+
+#[tokio::test]
+async fn ending_it_between_two_runs_starts_no_further_one() {
+    let talk = Talk::new(tight(), vec![chat::text("one"), full("two"), Chat::new().text("s").unfinished()]);
+    talk.prompt("first").await;
+    let (sink, conversation) = (talk.sink.clone(), talk.conversation.clone());
+    let second = long("second");
+    let (end, ()) = tokio::join!(talk.prompt(&second), async {
+        sink.wait_for("auto_compaction_start").await;
+        conversation.follow_up(crate::stage::user("meanwhile"));
+        conversation.abort().await;
+    });
+    assert_eq!((end, talk.conversation.queues().len()), (RunEnd::Cancelled, 1));
+    assert_eq!(talk.events("auto_compaction_end")[0]["aborted"], true);
+    assert_eq!(talk.told().len(), 4);
 }
