@@ -17,6 +17,7 @@ use crate::contents::Contents;
 use crate::disk;
 use crate::fingerprint::blob_id;
 use crate::record_file::make_private_directory;
+use crate::rehearse::Rehearsed;
 use dryad_protocol::change_set::ChangeSet;
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
@@ -61,10 +62,24 @@ impl PendingFiles {
 
     /// Keeps a plan: its record and, if it changes files, what apply needs.
     pub fn put(&self, id: &str, record: &[u8], files: Option<(&ChangeSet, &Contents)>) -> io::Result<()> {
+        self.place(id, |directory| write_all(directory, record, files))
+    }
+
+    /// Keeps what a command would change. The contents are moved here: the rehearsal itself cannot be applied any
+    /// more.
+    pub fn put_rehearsed(&self, id: &str, record: &[u8], rehearsed: &Rehearsed) -> io::Result<()> {
+        self.place(id, |directory| {
+            rehearsed.move_contents(directory)?;
+            write(&directory.join(CHANGES), &change_codec::encode(&rehearsed.changes))?;
+            write_all(directory, record, None)
+        })
+    }
+
+    fn place(&self, id: &str, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
         make_private_directory(&self.directory)?;
         let unfinished = self.directory.join(format!(".{id}"));
         disk::make_directory(&unfinished, 0o700)?;
-        let written = write_all(&unfinished, record, files);
+        let written = fill(&unfinished);
         let placed = written.and_then(|()| disk::rename_new(&unfinished, &self.directory.join(id)));
         if placed.is_err() {
             fs::remove_dir_all(&unfinished).ok();

@@ -1,7 +1,9 @@
 //! What a finished command says to the model.
 
+use crate::rehearsal::Rehearsed;
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandSpec};
+use dryad_protocol::content::UserBlock;
 use serde_json::json;
 
 /// The result of a command that ran: its output, and how it ended when not well.
@@ -23,6 +25,53 @@ pub fn command_result(spec: &CommandSpec, outcome: &CommandOutcome) -> ToolResul
         Some(failure) => ToolResult::error(format!("{text}\n\n{failure}")),
     };
     result.with_details(details(spec, outcome))
+}
+
+/// The same with what was special about how the command was run: what it did that is not there now, and why it may
+/// have failed.
+pub fn with_rehearsal(mut result: ToolResult, rehearsed: &Rehearsed) -> ToolResult {
+    let notes = notes(rehearsed, result.is_error);
+    if !notes.is_empty() {
+        let text: String = notes.iter().map(|note| format!("\n[{note}]")).collect();
+        result.content.push(UserBlock::text(text.trim_start().to_owned()));
+    }
+    let details = result.details.get_or_insert_with(|| json!({}));
+    details["rehearsal"] = json!({
+        "rung": rehearsed.rung,
+        "paths": rehearsed.changes.len(),
+        "undo": rehearsed.rung.can_undo() && !rehearsed.changes.is_empty(),
+        "notes": notes,
+    });
+    result
+}
+
+fn notes(rehearsed: &Rehearsed, has_failed: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut note = |about: &str, items: Vec<String>| {
+        if !items.is_empty() {
+            notes.push(format!("{about}: {}", shortened(&items)));
+        }
+    };
+    let outside = match rehearsed.rung.is_dry_run() {
+        true => "not kept, because it lies outside the granted roots",
+        false => "changed outside the granted roots; an undo will not take it back",
+    };
+    note(outside, rehearsed.outside_writes.iter().map(|write| write.path.to_string()).collect());
+    note("done, but not kept", rehearsed.not_carried.iter().map(ToString::to_string).collect());
+    note("ended together with the command", rehearsed.left_running.clone());
+    if has_failed {
+        note("limits of this place", rehearsed.limits.iter().map(ToString::to_string).collect());
+    }
+    notes
+}
+
+fn shortened(items: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let mut text = items.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if items.len() > SHOWN {
+        text.push_str(&format!(" and {} more", items.len() - SHOWN));
+    }
+    text
 }
 
 fn details(spec: &CommandSpec, outcome: &CommandOutcome) -> serde_json::Value {

@@ -30,6 +30,7 @@ pub mod planned;
 pub mod preview;
 pub mod progress;
 pub mod registry;
+pub mod rehearsal;
 pub mod rollback;
 pub mod snapshot;
 pub mod spec;

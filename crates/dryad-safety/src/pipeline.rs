@@ -11,6 +11,7 @@ mod execute;
 mod finish;
 mod planning;
 mod record;
+mod rehearse;
 mod resolve;
 mod staging;
 
@@ -28,6 +29,7 @@ use crate::pending::Pending;
 use crate::plan::{Effect, Plan};
 use crate::progress::Progress;
 use crate::registry::Registry;
+use crate::rehearsal::RehearsalSettings;
 use crate::spill::ResultProcessor;
 use crate::tool::{PlanContext, Tool, ToolError};
 use crate::workspace::Workspace;
@@ -55,6 +57,8 @@ pub struct Pipeline {
     pub pending: Arc<Pending>,
     /// What is staged without the tool asking for it.
     pub staging: Staging,
+    /// How commands are rehearsed; without it they run directly.
+    pub rehearsal: Option<Arc<RehearsalSettings>>,
     /// Where large results go.
     pub processor: Option<Arc<dyn ResultProcessor>>,
     /// The conversation that operations are recorded for.
@@ -130,6 +134,7 @@ impl Pipeline {
             pending: Arc::new(Pending::new(workspace.clone(), None, Clock::System)),
             workspace,
             staging: Staging::default(),
+            rehearsal: None,
             processor: None,
             session_id: None,
             clock: Clock::System,
@@ -205,6 +210,9 @@ impl Pipeline {
         if let Effect::Resolve(resolution) = effect {
             verdict.allowed()?;
             return self.resolve_newest(way, resolution).await;
+        }
+        if let (Effect::Command(command), Some(settings)) = (&effect, &self.rehearsal) {
+            return self.conduct(way, settings, command.clone(), verdict).await;
         }
         if let Some(staged) = self.stage_if_asked(way, &effect, verdict, proposal).await? {
             return Ok(staged);

@@ -1,7 +1,11 @@
 //! What an effect would do, for people and models.
 
+mod rehearsed;
+
+pub use rehearsed::{Told, size, without_difference};
+
 use crate::diff::text_change;
-use crate::plan::{Effect, FilesEffect};
+use crate::plan::{Contents, Effect, FilesEffect};
 use crate::tool::{PlanContext, ToolError};
 use dryad_protocol::action::Preview;
 use dryad_protocol::change_set::Change;
@@ -52,7 +56,7 @@ fn of_files(files: &FilesEffect, workdir: &Path) -> Preview {
     let mut text = String::new();
     for change in files.changes.iter().take(SHOWN_PATHS) {
         writeln!(text, "{}: {}", name(change), what(change)).ok();
-        text.push_str(&difference(change, files));
+        text.push_str(&difference(change, &files.contents));
     }
     let left = files.changes.len().saturating_sub(SHOWN_PATHS);
     if left > 0 {
@@ -100,11 +104,11 @@ fn what(change: &Change) -> String {
     }
 }
 
-fn difference(change: &Change, files: &FilesEffect) -> String {
+fn difference(change: &Change, contents: &Contents) -> String {
     let side = |image: &Image| match image {
         Image::Absent => Some(String::new()),
         Image::File(file) => {
-            files.contents.get(file.blob).and_then(|bytes| std::str::from_utf8(bytes).ok().map(str::to_owned))
+            contents.get(file.blob).and_then(|bytes| std::str::from_utf8(bytes).ok().map(str::to_owned))
         }
         Image::Symlink { .. } | Image::Directory { .. } => None,
     };

@@ -108,9 +108,10 @@ pub enum UndoMethod {
 }
 
 /// How safe a tool is to call, rising.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub enum SafetyLevel {
     /// Neither preview nor undo: warn first.
+    #[default]
     Unprotected = 0,
     /// Undo, but no preview.
     Reversible = 1,
@@ -195,6 +196,21 @@ impl Capability {
             undo_method: UndoMethod::Tool,
             undo_tool_name: "restore_file".to_owned(),
             ..Self::touching(&["file"])
+        }
+    }
+
+    /// A tool that runs commands where they can be kept in check as far as this.
+    pub fn of_commands(level: SafetyLevel) -> Self {
+        let usual = Self::touching(&["process", "file", "network"]);
+        match level {
+            SafetyLevel::Unprotected => usual,
+            SafetyLevel::Reversible | SafetyLevel::Previewable => Self {
+                dry_run: level == SafetyLevel::Previewable,
+                reversible: true,
+                undo_method: UndoMethod::Tool,
+                undo_tool_name: "restore_file".to_owned(),
+                ..usual
+            },
         }
     }
 

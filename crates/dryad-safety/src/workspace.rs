@@ -4,6 +4,7 @@
 //! what a dead process left, applies, and has the operation recorded before anybody hears of success.
 
 mod calls;
+mod rehearsed;
 
 use crate::oplog::{FileLog, LogError};
 use dryad_effects::apply::{Applier, ApplyError, Direction, Records, Request};
@@ -12,7 +13,7 @@ use dryad_effects::identity;
 use dryad_effects::lock::Lock;
 use dryad_effects::record_file::make_private_directory;
 use dryad_effects::texts::{Pack, Texts};
-use dryad_effects::vault::Vault;
+use dryad_effects::vault::{Vault, VaultError};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome};
 use std::io;
@@ -29,6 +30,9 @@ pub enum WorkspaceError {
     /// The log cannot be read or written.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// What a command wrote cannot be kept.
+    #[error("what a command wrote cannot be kept: {0}")]
+    Vault(#[from] VaultError),
     /// The workspace's own files cannot be used.
     #[error("cannot use {}: {source}", path.display())]
     State {
@@ -152,6 +156,17 @@ impl Workspace {
     /// Blocking, and not to be interrupted. An error says that nothing was changed, unless it is one
     /// of the two that say otherwise.
     pub fn apply(&self, head: &OperationHead, changes: &ChangeSet, contents: &Contents) -> Result<(), WorkspaceError> {
+        self.apply_with(head, changes, contents, &Pack::of(changes, contents))
+    }
+
+    /// Applies a change, and keeps these texts for a merge.
+    fn apply_with(
+        &self,
+        head: &OperationHead,
+        changes: &ChangeSet,
+        contents: &Contents,
+        pack: &Pack,
+    ) -> Result<(), WorkspaceError> {
         let _lock = self.lock()?;
         let log = self.log()?;
         log.require_known_version()?;
@@ -159,7 +174,7 @@ impl Workspace {
         let record = serde_json::to_string(head).unwrap_or_default();
         // With what is written over texts an undo can merge after the user has edited them.
         let texts = self.texts()?;
-        texts.keep(&head.id, &Pack::of(changes, contents)).map_err(unusable(&self.opened()?.state))?;
+        texts.keep(&head.id, pack).map_err(unusable(&self.opened()?.state))?;
         let request = Request { changes, contents, record: &record };
         let mut has_record = false;
         let mut commit = |outcome: Outcome| {

@@ -14,7 +14,7 @@ use dryad_protocol::command::CommandSpec;
 use dryad_protocol::path::FilePath;
 use dryad_safety::arguments::{parse, plain_values, schema};
 use dryad_safety::plan::Plan;
-use dryad_safety::spec::{Capability, Metadata, PermissionClass, ToolSpec};
+use dryad_safety::spec::{Capability, Metadata, PermissionClass, SafetyLevel, ToolSpec};
 use dryad_safety::tool::{PlanContext, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -38,6 +38,8 @@ pub struct BashSettings {
     pub command_prefix: Option<String>,
     /// Variables set for every command.
     pub environment: BTreeMap<String, String>,
+    /// How safe commands are where they run: whether they can be rehearsed, or at least be taken back.
+    pub level: SafetyLevel,
 }
 
 /// Plans shell commands.
@@ -82,7 +84,7 @@ impl BashTool {
             parameters: schema::<Arguments>(),
             hidden: false,
             metadata: metadata(),
-            capability: Capability::touching(&["process", "file", "network"]),
+            capability: Capability::of_commands(settings.level),
         };
         Self { spec, settings, shell: OnceLock::new() }
     }

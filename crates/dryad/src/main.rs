@@ -24,6 +24,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // A rehearsal starts this program again, as its helper: that comes before any thread does.
+    if let Some(code) = dryad_effects::rehearse::helper_main() {
+        return code;
+    }
     let given: Vec<OsString> = std::env::args_os().collect();
     let result = match args::parse(&given) {
         Ok(arguments) => run(arguments),

@@ -16,6 +16,7 @@ use dryad_safety::gate::reverse_thinking::ReverseThinkingOrder;
 use dryad_safety::pending::ForceResolve;
 use dryad_safety::permission::PermissionSettings;
 use dryad_safety::pipeline::AutoPreview;
+use dryad_safety::rehearsal::Rung;
 use dryad_safety::spec::Stricter;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -72,6 +73,8 @@ pub(crate) struct Settings {
     pub(crate) project_permissions: PermissionSettings,
     /// How calls are made safe.
     pub(crate) safety: SafetySettings,
+    /// How commands are rehearsed.
+    pub(crate) rehearsal: RehearsalKeys,
 }
 
 /// How calls are made safe.
@@ -92,6 +95,31 @@ pub(crate) struct SafetySettings {
     pub(crate) deferred_tool_threshold: i64,
     /// Stricter rules for single tools.
     pub(crate) tools: BTreeMap<String, Stricter>,
+}
+
+/// How commands are rehearsed.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct RehearsalKeys {
+    /// The best rung of the ladder to use.
+    pub(crate) rung: Option<Rung>,
+    /// Whether commands that need no further permission may use the network.
+    pub(crate) network: NetworkUse,
+    /// How many bytes a command may write.
+    pub(crate) quota_bytes: Option<u64>,
+    /// Directories in which a command that runs directly may delete files, besides the roots.
+    pub(crate) deletable: Vec<PathBuf>,
+}
+
+/// Whether a command may use the network.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum NetworkUse {
+    /// Yes.
+    #[default]
+    Allow,
+    /// No.
+    None,
 }
 
 /// Of the bash tool.

@@ -9,6 +9,7 @@ mod choice;
 mod conversation;
 mod noted;
 mod place;
+mod rehearsal;
 mod safety;
 mod secrets;
 mod tools;
@@ -18,6 +19,7 @@ pub(crate) use choice::{Chosen, choose, local_models, local_servers};
 pub(crate) use conversation::{Hands, conversation, from_conversation};
 pub(crate) use noted::LastError;
 pub(crate) use place::Place;
+pub(crate) use rehearsal::rehearsal;
 pub(crate) use safety::policy;
 pub(crate) use secrets::mask;
 pub(crate) use tools::{all_tools, shell_tool};
@@ -180,7 +182,8 @@ pub(crate) fn agent(
 /// When a tool is asked for that does not exist, or a permission rule cannot be understood.
 fn equipment(line: &Line, bench: &Bench<'_>, sink: &Arc<dyn EventSink>, asked: &Asked) -> Result<Equipment, Failure> {
     let clock = Clock::System;
-    let registry = Arc::new(tools::registry(bench, &line.chosen.model)?);
+    let rehearsal = rehearsal(bench.settings, bench.home, bench.workdir, safety::granted(bench));
+    let registry = Arc::new(tools::registry(bench, &line.chosen.model, rehearsal.foreseen_level())?);
     let deferred = tools::deferred(bench, &registry)?;
     let system_prompt = system_text(bench, &deferred.active(), clock);
     let watcher = sink.clone();
@@ -197,6 +200,7 @@ fn equipment(line: &Line, bench: &Bench<'_>, sink: &Arc<dyn EventSink>, asked: &
         pending: Arc::new(pending),
         deferred: Some(deferred),
         staging: safety::staging(bench),
+        rehearsal: Some(Arc::new(rehearsal)),
         session_id: Some(session_id),
         processor: Some(Arc::new(spill)),
         surroundings: Surroundings { mask: line.mask.clone(), artifacts },

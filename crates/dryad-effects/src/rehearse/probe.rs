@@ -93,6 +93,11 @@ impl Ladder {
         })
     }
 
+    /// The ladder here, if it was found before. Starts no process.
+    pub fn known(request: &ProbeRequest<'_>) -> Option<Self> {
+        cache::find(&cache::key(request), request.cache)
+    }
+
     /// Forgets what was found, after a rung that should have held did not.
     pub(super) fn forget(request: &ProbeRequest<'_>) {
         cache::forget(&cache::key(request), request.cache);

@@ -3,13 +3,19 @@
 use super::capture::{self, Content, NotCarried, OutsideWrite};
 use super::layers::Claim;
 use super::{Rung, message};
+use crate::contents::Contents;
 use crate::vault::{Vault, VaultError};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandOutput};
+use dryad_protocol::image::{BlobId, Image};
 use dryad_protocol::path::FilePath;
+use std::collections::HashMap;
 use std::fmt;
+use std::fs::{self, Permissions};
+use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 /// What came of a rehearsal. Dropping it discards what is not handed over.
 #[derive(Debug)]
@@ -112,6 +118,45 @@ impl Rehearsed {
     /// Gives up the references that [`hand_over`](Self::hand_over) made.
     pub fn take_back(&self, vault: &Vault) {
         give_up(vault, &self.contents);
+    }
+
+    /// Moves the contents into a directory, each under its name; nothing can be handed over afterwards.
+    pub(crate) fn move_contents(&self, directory: &Path) -> io::Result<()> {
+        for content in &self.contents {
+            capture::strip(&content.file).ok();
+            let place = directory.join(content.blob.to_string());
+            match fs::rename(&content.file, &place) {
+                Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                    fs::copy(&content.file, &place)?;
+                }
+                other => other?,
+            }
+            fs::set_permissions(&place, Permissions::from_mode(0o600))?;
+        }
+        Ok(())
+    }
+
+    /// The contents of both sides of every change, for people to compare: those of files up to `largest` bytes, as
+    /// far as `total` bytes go.
+    ///
+    /// A file that somebody has written to since is not what an image names, and is found by nobody.
+    pub fn texts(&self, largest: u64, total: u64) -> Contents {
+        let kept: HashMap<BlobId, &Path> =
+            self.contents.iter().map(|content| (content.blob, content.file.as_path())).collect();
+        let mut contents = Contents::default();
+        let mut left = total;
+        for change in self.changes.iter() {
+            for image in [&change.before, &change.after] {
+                let Image::File(file) = image else { continue };
+                let Some(rest) = left.checked_sub(file.size).filter(|_| file.size <= largest) else { continue };
+                let place = kept.get(&file.blob).copied().unwrap_or(change.path.as_path());
+                if let Ok(bytes) = fs::read(place) {
+                    contents.insert(bytes);
+                    left = rest;
+                }
+            }
+        }
+        contents
     }
 
     /// Removes everything the rehearsal wrote. Dropping does the same.

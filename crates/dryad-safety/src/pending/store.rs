@@ -4,6 +4,7 @@ use super::Pending;
 use crate::plan::Contents;
 use crate::workspace::WorkspaceError;
 use dryad_effects::pending_files::{Claim, Claimed, PendingFiles};
+use dryad_effects::rehearse::Rehearsed;
 use dryad_protocol::action::{PendingAction, Resolver};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::id::ActionId;
@@ -52,6 +53,21 @@ impl Pending {
     pub fn stage(&self, action: &PendingAction, files: Option<(&ChangeSet, &Contents)>) -> Result<(), StageError> {
         let record = serde_json::to_vec(action).map_err(io::Error::from)?;
         self.files()?.put(action.id.as_str(), &record, files)?;
+        if action.resolver == Resolver::Agent {
+            self.put_on_stack(action);
+        }
+        self.announce(action);
+        Ok(())
+    }
+
+    /// Keeps what a command has changed in a rehearsal until it is resolved.
+    ///
+    /// # Errors
+    ///
+    /// As [`stage`](Self::stage).
+    pub fn stage_rehearsed(&self, action: &PendingAction, rehearsed: &Rehearsed) -> Result<(), StageError> {
+        let record = serde_json::to_vec(action).map_err(io::Error::from)?;
+        self.files()?.put_rehearsed(action.id.as_str(), &record, rehearsed)?;
         if action.resolver == Resolver::Agent {
             self.put_on_stack(action);
         }

@@ -89,11 +89,20 @@ fn writes_are_ordinary(script: &Script, question: &Question<'_>, policy: &Policy
         })
 }
 
+/// Whether the commands of a call are proven to change nothing.
+pub(crate) fn only_reads(question: &Question<'_>) -> bool {
+    let script = script_of(question);
+    !asks_foreign_git(&script, question) && shell::is_read_only(&script)
+}
+
+/// A repository's own configuration can make git run programs; only the one worked in is trusted.
+fn asks_foreign_git(script: &Script, question: &Question<'_>) -> bool {
+    directory(question) != question.workdir && script.commands.iter().any(|command| command.program() == Some("git"))
+}
+
 /// What the class says of the commands.
 pub(super) fn judge(script: &Script, question: &Question<'_>, looks_closer: bool) -> ClassVerdict {
-    // A repository's own configuration can make git run programs; only the one worked in is trusted.
-    let foreign = directory(question) != question.workdir
-        && script.commands.iter().any(|command| command.program() == Some("git"));
+    let foreign = asks_foreign_git(script, question);
     if !foreign && shell::is_read_only(script) {
         return ClassVerdict::allow("class bash: only reads");
     }

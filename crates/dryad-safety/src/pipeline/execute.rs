@@ -8,10 +8,12 @@ use crate::permission::shell;
 use crate::plan::{Effect, FilesEffect, ForeignEffect};
 use crate::spec::SafetyLevel;
 use crate::tool::ToolError;
+use dryad_effects::landlock::Floor;
 use dryad_effects::process;
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::command::CommandSpec;
 use dryad_protocol::event::SafetyEvent;
+use dryad_protocol::id::OperationId;
 use dryad_protocol::operation::{CallEnd, Operation, OperationEffect, OperationHead, UndoRecord};
 use futures_util::FutureExt as _;
 use serde_json::json;
@@ -39,12 +41,7 @@ impl Pipeline {
         let applied = applied.await.map_err(|error| crashed("apply", error))?;
         applied.map_err(|error| ToolError::new(error.to_string()))?;
         self.told(id.as_str(), &tool, &label);
-        let undo = UndoRecord {
-            tool_name: "restore_file".to_owned(),
-            input: json!({"operation": id}).as_object().cloned().unwrap_or_default(),
-            description: format!("undo {label}"),
-            ..UndoRecord::default()
-        };
+        let undo = undo_of(&id, &label);
         Ok(Done { operation: Some(id), undo: Some(undo), ..Done::answer(result) })
     }
 
@@ -54,8 +51,22 @@ impl Pipeline {
         head: OperationHead,
         command: CommandSpec,
     ) -> Result<Done, ToolError> {
+        if let Some(settings) = &self.rehearsal {
+            return self.run_with_undo(way, settings, head, command).await;
+        }
+        self.run_directly(way, None, head, command).await
+    }
+
+    /// Runs a command as it is, on a floor if there is one.
+    pub(super) async fn run_directly(
+        &self,
+        way: Way<'_>,
+        floor: Option<&Floor>,
+        head: OperationHead,
+        command: CommandSpec,
+    ) -> Result<Done, ToolError> {
         let show = |text: String| way.context.progress.update(ToolResult::text(text));
-        let outcome = process::run(&command, &self.surroundings, &way.context.cancel, &show)
+        let outcome = process::run_above(floor, &command, &self.surroundings, &way.context.cancel, &show)
             .await
             .map_err(|error| ToolError::new(error.to_string()))?;
         let result = command_result(&command, &outcome);
@@ -121,7 +132,12 @@ impl Pipeline {
     }
 
     /// Records what was done already.
-    async fn done(&self, done: Done, mut head: OperationHead, effect: OperationEffect) -> Result<Done, ToolError> {
+    pub(super) async fn done(
+        &self,
+        done: Done,
+        mut head: OperationHead,
+        effect: OperationEffect,
+    ) -> Result<Done, ToolError> {
         if let Some(audit) = &mut head.audit {
             audit.outcome = if done.result.is_error { CallEnd::Error } else { CallEnd::Success };
         }
@@ -139,7 +155,7 @@ impl Pipeline {
         Ok(Done { operation: Some(id), ..done })
     }
 
-    fn told(&self, operation_id: &str, tool_name: &str, label: &str) {
+    pub(super) fn told(&self, operation_id: &str, tool_name: &str, label: &str) {
         self.observer.tell(SafetyEvent::OperationRecorded { operation_id, tool_name, label });
     }
 
@@ -153,6 +169,12 @@ impl Pipeline {
         if only_looks || spec.capability.safety_level() != SafetyLevel::Unprotected {
             return;
         }
+        self.warn_of_direct(way);
+    }
+
+    /// Warns of a call that can be neither previewed nor undone.
+    pub(super) fn warn_of_direct(&self, way: Way<'_>) {
+        let spec = way.tool.spec();
         let text = if spec.metadata.destructive {
             "this call may destroy something, and can be neither previewed nor undone"
         } else {
@@ -160,5 +182,15 @@ impl Pipeline {
         };
         let (tool_call_id, tool_name) = (way.call.id.as_str(), spec.name.as_str());
         self.observer.tell(SafetyEvent::SafetyWarning { tool_call_id, tool_name, text });
+    }
+}
+
+/// How an operation on files is taken back.
+pub(super) fn undo_of(id: &OperationId, label: &str) -> UndoRecord {
+    UndoRecord {
+        tool_name: "restore_file".to_owned(),
+        input: json!({"operation": id}).as_object().cloned().unwrap_or_default(),
+        description: format!("undo {label}"),
+        ..UndoRecord::default()
     }
 }

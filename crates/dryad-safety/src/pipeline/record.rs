@@ -109,7 +109,7 @@ impl Pipeline {
     }
 
     /// What an effect does, in a few words without secrets.
-    fn label(&self, spec: &ToolSpec, effect: &Effect) -> String {
+    pub(super) fn label(&self, spec: &ToolSpec, effect: &Effect) -> String {
         let text = match effect {
             Effect::Files(files) => preview::affected(files, &self.workdir),
             Effect::Command(command) => command.command.lines().next().unwrap_or_default().chars().take(80).collect(),

@@ -185,11 +185,11 @@ impl Pipeline {
         let call = Call {
             id: action.call_id.clone().unwrap_or_else(|| action.id.as_str().into()),
             name: action.source_tool_name.clone(),
-            arguments: Ok(staged_arguments(&action.body)),
+            arguments: Ok(staged_arguments(action)),
             message_id: action.message_id.clone(),
         };
         let notes = Notes::default();
-        let arguments = staged_arguments(&action.body);
+        let arguments = staged_arguments(action);
         let way = Way {
             call: &call,
             tool: &tool,
@@ -302,11 +302,16 @@ fn into_tool_error(error: ResolveError) -> ToolError {
     }
 }
 
-fn staged_arguments(body: &ActionBody) -> Map<String, Value> {
-    match body {
+/// What rules look at. Of what a command changed in a rehearsal that is the command.
+fn staged_arguments(action: &PendingAction) -> Map<String, Value> {
+    match &action.body {
         ActionBody::Foreign { arguments } => arguments.clone(),
         ActionBody::Command { command } => json!({"command": command.command}).as_object().cloned().unwrap_or_default(),
-        ActionBody::Files { .. } | ActionBody::Callback { .. } => Map::new(),
+        ActionBody::Files { .. } => {
+            let facts = &action.audit.metadata;
+            ["command", "cwd"].iter().filter_map(|key| Some(((*key).to_owned(), facts.get(*key)?.clone()))).collect()
+        }
+        ActionBody::Callback { .. } => Map::new(),
     }
 }
 

@@ -5,11 +5,13 @@ use super::{Done, Judged, Pipeline, Refusal, Way};
 use crate::gate::Origin;
 use crate::plan::{Contents, Effect};
 use crate::preview;
+use crate::rehearsal::Rehearsed;
 use crate::spec::SafetyLevel;
 use crate::tool::ToolError;
 use dryad_protocol::action::{ActionBody, PendingAction, Preview, Resolver};
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::change_set::ChangeSet;
+use dryad_protocol::command::CommandSpec;
 use dryad_protocol::id::ActionId;
 use dryad_protocol::image::Image;
 use dryad_protocol::operation::CallEnd;
@@ -49,27 +51,69 @@ impl Pipeline {
         judged: Judged,
         proposal: Option<(ToolResult, String)>,
     ) -> Result<Option<Done>, Refusal> {
-        let question = match judged {
-            Judged::Allowed => None,
-            Judged::Open(reason, tool) if self.staging.keeps_questions && can_wait(effect) => Some((reason, tool)),
-            open @ Judged::Open(..) => return Err(open.allowed().err().unwrap_or_else(|| ToolError::aborted().into())),
-        };
+        let question = self.question(effect, judged)?;
         if question.is_none() && proposal.is_none() && !self.is_auto_staged(way, effect) {
             return Ok(None);
         }
         let preview = preview::of(effect, self.workdir_of(way.context)).await?;
-        let resolver = if question.is_some() { Resolver::User } else { self.staging.resolver };
-        let reason = question.as_ref().map(|(reason, _)| reason.clone());
         let (own_preview, own_label) = proposal.unzip();
-        let action = self.action(way, effect, preview, resolver, reason, own_label)?;
+        let action = self.action(way, body_of(effect)?, preview, question.as_ref(), own_label);
         self.keep(&action, effect).await?;
-        Ok(Some(match question {
-            Some((reason, tool)) => kept_for_user(&action, &reason, &tool),
-            None => previewed(&action, own_preview),
-        }))
+        Ok(Some(staged(&action, question.as_ref(), own_preview)))
     }
 
-    fn is_auto_staged(&self, way: Way<'_>, effect: &Effect) -> bool {
+    /// Stages what a command has changed in a rehearsal; without any changes, the command itself.
+    pub(super) async fn stage_rehearsed(
+        &self,
+        way: Way<'_>,
+        command: CommandSpec,
+        rehearsed: Rehearsed,
+        foretold: (Preview, ToolResult),
+        question: Option<Question>,
+    ) -> Result<Done, Refusal> {
+        let (preview, result) = foretold;
+        let label = self.label(way.tool.spec(), &Effect::Command(command.clone()));
+        let facts = self.facts(&command, &rehearsed);
+        let has_changes = !rehearsed.changes.is_empty();
+        let body = if has_changes { ActionBody::Files { result } } else { ActionBody::Command { command } };
+        let mut action = self.action(way, body, preview, question.as_ref(), Some(label));
+        action.audit.metadata.extend(facts);
+        let (pending, kept) = (self.pending.clone(), action.clone());
+        let keep = move || match has_changes {
+            true => pending.stage_rehearsed(&kept, &rehearsed),
+            false => pending.stage(&kept, None),
+        };
+        let kept = tokio::task::spawn_blocking(keep).await;
+        let kept = kept.map_err(|error| super::planning::crashed("staging", error))?;
+        kept.map_err(|error| ToolError::new(error.to_string()))?;
+        Ok(staged(&action, question.as_ref(), None))
+    }
+
+    /// Keeps a command that nobody could rehearse.
+    pub(super) async fn stage_unrehearsed(
+        &self,
+        way: Way<'_>,
+        effect: &Effect,
+        question: Question,
+    ) -> Result<Done, Refusal> {
+        let preview = preview::of(effect, self.workdir_of(way.context)).await?;
+        let action = self.action(way, body_of(effect)?, preview, Some(&question), None);
+        self.keep(&action, effect).await?;
+        Ok(staged(&action, Some(&question), None))
+    }
+
+    /// The question that stays open, if it can wait for a person. One that cannot is a denial.
+    pub(super) fn question(&self, effect: &Effect, judged: Judged) -> Result<Option<Question>, Refusal> {
+        match judged {
+            Judged::Allowed => Ok(None),
+            Judged::Open(reason, tool) if self.staging.keeps_questions && can_wait(effect) => {
+                Ok(Some(Question { reason, tool }))
+            }
+            open @ Judged::Open(..) => Err(open.allowed().err().unwrap_or_else(|| ToolError::aborted().into())),
+        }
+    }
+
+    pub(super) fn is_auto_staged(&self, way: Way<'_>, effect: &Effect) -> bool {
         let spec = way.tool.spec();
         if way.origin != Origin::Call || spec.capability.safety_level() != SafetyLevel::Previewable {
             return false;
@@ -84,29 +128,22 @@ impl Pipeline {
     fn action(
         &self,
         way: Way<'_>,
-        effect: &Effect,
+        body: ActionBody,
         mut preview: Preview,
-        resolver: Resolver,
-        reason: Option<String>,
+        question: Option<&Question>,
         label: Option<String>,
-    ) -> Result<PendingAction, ToolError> {
+    ) -> PendingAction {
         preview.text = self.surroundings.mask.text(&preview.text).into_owned();
         preview.would_affect = self.surroundings.mask.text(&preview.would_affect).into_owned();
-        let body = match effect {
-            Effect::Files(files) => ActionBody::Files { result: files.result.clone() },
-            Effect::Command(command) => ActionBody::Command { command: command.clone() },
-            Effect::Foreign(foreign) => ActionBody::Foreign { arguments: foreign.arguments.clone() },
-            Effect::Resolve(_) => return Err(ToolError::new("a resolution cannot be staged")),
-        };
         let tool = &way.tool.spec().name;
         let label = label.unwrap_or_else(|| format!("{tool}: {}", preview.would_affect));
-        Ok(PendingAction {
+        PendingAction {
             id: ActionId::from(crate::oplog::new_id().as_str()),
             operation_id: crate::oplog::new_id(),
             label,
             source_tool_name: tool.clone(),
-            resolver,
-            reason,
+            resolver: if question.is_some() { Resolver::User } else { self.staging.resolver },
+            reason: question.map(|question| question.reason.clone()),
             preview,
             timestamp: self.clock.now(),
             session_id: self.session_id.clone(),
@@ -114,7 +151,7 @@ impl Pipeline {
             call_id: Some(way.call.id.clone()),
             audit: self.audit(&Doer::of_call(way)),
             body,
-        })
+        }
     }
 
     async fn keep(&self, action: &PendingAction, effect: &Effect) -> Result<(), ToolError> {
@@ -128,6 +165,29 @@ impl Pipeline {
         });
         let staged = staged.await.map_err(|error| super::planning::crashed("staging", error))?;
         staged.map_err(|error| ToolError::new(error.to_string()))
+    }
+}
+
+/// A question that nobody has answered.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    reason: String,
+    tool: String,
+}
+
+fn body_of(effect: &Effect) -> Result<ActionBody, ToolError> {
+    match effect {
+        Effect::Files(files) => Ok(ActionBody::Files { result: files.result.clone() }),
+        Effect::Command(command) => Ok(ActionBody::Command { command: command.clone() }),
+        Effect::Foreign(foreign) => Ok(ActionBody::Foreign { arguments: foreign.arguments.clone() }),
+        Effect::Resolve(_) => Err(ToolError::new("a resolution cannot be staged")),
+    }
+}
+
+fn staged(action: &PendingAction, question: Option<&Question>, own_preview: Option<ToolResult>) -> Done {
+    match question {
+        Some(question) => kept_for_user(action, &question.reason, &question.tool),
+        None => previewed(action, own_preview),
     }
 }
 

@@ -183,6 +183,12 @@ fn it_declares_what_it_is() {
     assert_eq!(spec.metadata.audit_operation, "execute");
     assert_eq!(spec.capability.affected_resources, ["process", "file", "network"]);
     assert_eq!(spec.capability.safety_level(), SafetyLevel::Unprotected);
+    for level in [SafetyLevel::Reversible, SafetyLevel::Previewable] {
+        let tool = BashTool::new(BashSettings { level, ..BashSettings::default() });
+        let capability = &tool.spec().capability;
+        assert_eq!((capability.safety_level(), capability.reversible), (level, true));
+        assert_eq!(capability.affected_resources, ["process", "file", "network"]);
+    }
     let schema: Value = serde_json::from_str(spec.parameters.get()).unwrap();
     assert_eq!(schema["required"], json!(["command"]));
     assert_eq!(schema["properties"]["env"]["additionalProperties"], json!({"type": "string"}));

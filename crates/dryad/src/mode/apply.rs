@@ -93,9 +93,13 @@ fn told(staged: &Staged, resolved: &Resolved) -> Result<String, Failure> {
         ActionBody::Command { .. } => {
             let printed = text(result);
             let end = if printed.ends_with('\n') { "" } else { "\n" };
-            format!(
-                "{printed}{end}Applied: {label}\noperation {id}: a command that ran directly cannot be taken back\n"
-            )
+            let back = match has_undo(result) {
+                true => format!("`dryad undo {id}` takes it back"),
+                false => {
+                    "no file of the workspace was changed, as far as is known; there is nothing to undo".to_owned()
+                }
+            };
+            format!("{printed}{end}Applied: {label}\noperation {id}: {back}\n")
         }
         ActionBody::Foreign { .. } => {
             let said = text(result);
@@ -117,6 +121,12 @@ fn as_json(resolved: &Resolved) -> Value {
         "action": "apply", "id": action.id, "label": action.label, "sourceToolName": action.source_tool_name,
         "operation": operation, "isError": result.is_error, "result": result,
     })
+}
+
+/// Whether what a command changed is known.
+fn has_undo(result: &ToolResult) -> bool {
+    let details = result.details.as_ref();
+    details.and_then(|details| details.get("rehearsal")?.get("undo")?.as_bool()).unwrap_or(false)
 }
 
 /// How the program ends: as the command did, if it was one.

@@ -69,7 +69,7 @@ pub(crate) enum Scope {
 }
 
 /// Groups that belong to the user alone, whatever keys they come to hold.
-pub(crate) const USER_ONLY_GROUPS: [&str; 1] = ["safety"];
+pub(crate) const USER_ONLY_GROUPS: [&str; 2] = ["safety", "rehearsal"];
 
 /// The group that a project may only tighten.
 pub(crate) const TIGHTENED_GROUP: &str = "permissions";
@@ -80,7 +80,7 @@ const fn key(name: &'static str, kind: Kind, default: &'static str, scope: Scope
 
 /// Every key there is.
 #[rustfmt::skip]
-pub(crate) const KEYS: [Key; 48] = [
+pub(crate) const KEYS: &[Key] = &[
     key("defaultModel", Kind::Text, "the first provider that has a key", Scope::Everywhere,
         "The model to ask: `provider/id`, with `:level` behind it if it shall think."),
     key("defaultThinkingLevel", Kind::Thinking, "off", Scope::Everywhere,
@@ -177,6 +177,14 @@ pub(crate) const KEYS: [Key; 48] = [
         "With more tools than this the model is told of the rest only when it looks for them; 0 means the default."),
     key("safety.tools", Kind::ToolRules, "{}", Scope::UserOnly,
         "Stricter rules for single tools: requiresCheckpoint, requiresReverseThinking, destructive, exclusive, minConfidence."),
+    key("rehearsal.rung", Kind::Choice(&["overlay", "tmpfs", "journal", "snapshot", "direct"]), "overlay", Scope::UserOnly,
+        "The best way to run commands that is tried: rehearsed in a layer on the disk or in memory, for real with an undo journal or a snapshot, or directly. DRYAD_REHEARSAL overrides it."),
+    key("rehearsal.network", Kind::Choice(&["allow", "none"]), "allow", Scope::UserOnly,
+        "Whether commands that need no further permission may use the network. What waits for a person is always rehearsed without."),
+    key("rehearsal.quotaBytes", Kind::Bytes, "4294967296 (4 GiB)", Scope::UserOnly,
+        "How much one command may write before it is ended."),
+    key("rehearsal.deletable", Kind::Texts, "[]", Scope::UserOnly,
+        "Directories besides the roots in which a command that runs directly may delete and truncate files."),
 ];
 
 impl Kind {

@@ -105,7 +105,7 @@ fn unusable(error: &RuleError) -> Failure {
 }
 
 /// The directories below which tools may change files.
-fn granted(bench: &Bench<'_>) -> Vec<PathBuf> {
+pub(super) fn granted(bench: &Bench<'_>) -> Vec<PathBuf> {
     let usual = [bench.workdir.to_owned(), std::env::temp_dir()];
     let settings = bench.settings.roots.iter().map(|root| bench.workdir.join(root));
     usual.into_iter().chain(settings).chain(bench.roots.iter().cloned()).collect()

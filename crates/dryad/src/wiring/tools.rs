@@ -9,6 +9,7 @@ use dryad_protocol::model::Model;
 use dryad_safety::artifact::Artifacts;
 use dryad_safety::deferred::Deferred;
 use dryad_safety::registry::Registry;
+use dryad_safety::spec::SafetyLevel;
 use dryad_safety::tightened::Tightened;
 use dryad_safety::tool::{Tool, is_dry_runnable};
 use dryad_tools::bash::BashTool;
@@ -20,8 +21,15 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// Every tool, for a model that sees pictures or does not.
-pub(crate) fn all_tools(settings: &Settings, artifacts: Option<Artifacts>, sees: bool) -> Vec<Arc<dyn Tool>> {
-    let mut all = builtin(&tool_settings(settings, artifacts, sees));
+pub(crate) fn all_tools(
+    settings: &Settings,
+    artifacts: Option<Artifacts>,
+    sees: bool,
+    level: SafetyLevel,
+) -> Vec<Arc<dyn Tool>> {
+    let mut tools = tool_settings(settings, artifacts, sees);
+    tools.bash.level = level;
+    let mut all = builtin(&tools);
     all.extend(dryad_ast::builtin(&ast_settings(settings)));
     all
 }
@@ -56,8 +64,8 @@ fn ast_settings(settings: &Settings) -> AstSettings {
 }
 
 /// The tools of a run.
-pub(super) fn registry(bench: &Bench<'_>, model: &Model) -> Result<Registry, Failure> {
-    let mut all = all_tools(bench.settings, Some(bench.place.artifacts()), model.has_vision());
+pub(super) fn registry(bench: &Bench<'_>, model: &Model, level: SafetyLevel) -> Result<Registry, Failure> {
+    let mut all = all_tools(bench.settings, Some(bench.place.artifacts()), model.has_vision(), level);
     if let Some(todos) = bench.todos.clone() {
         all.push(Arc::new(TodoWriteTool::new(move |operations| todos.apply(operations))));
     }

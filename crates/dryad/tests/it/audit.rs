@@ -42,7 +42,7 @@ fn reads_changes_commands_denials_and_errors_are_one_list() {
     let report = audit(&scene, &[]);
     let expected = [
         row("no_such_tool", "invoke", 0, "error"),
-        row("bash", "execute", 0, "error"),
+        row("bash", "execute", 2, "error"),
         row("write", "write", 2, "denied"),
         row("edit", "edit", 2, "success"),
         row("read", "read", 0, "success"),

@@ -18,6 +18,7 @@ mod json_mode;
 mod pending;
 mod prompts;
 mod proxy;
+mod rehearsal;
 mod safety;
 mod scene;
 mod sessions;

@@ -169,10 +169,12 @@ fn a_command_prints_what_it_prints_and_gives_its_code() {
     let (shown, complaint) = failed(scene.run(&["apply", &id]), 7);
     assert!(shown.starts_with("out\nerr\n"), "{shown}");
     assert!(shown.contains("Command exited with code 7\nApplied: bash: echo out"), "{shown}");
-    assert!(shown.contains("a command that ran directly cannot be taken back"), "{shown}");
+    assert!(shown.contains("takes it back"), "{shown}");
     assert_eq!(complaint, "");
     assert!(scene.work().join("made").exists());
     assert_eq!((pending(&scene).len(), log(&scene).len()), (0, 1));
+    scene.run(&["undo"]).done();
+    assert!(!scene.work().join("made").exists());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod keeping;
 mod listing;
 
-use crate::scene::{Outcome, Scene, names};
+use crate::scene::{Outcome, Scene, finish, names};
 use expect_test::expect;
 use serde_json::{Value, json};
 
@@ -191,10 +191,11 @@ fn what_cannot_be_meant_is_refused_with_advice() {
 }
 
 #[test]
-fn a_command_has_a_guide_instead_of_an_undo() {
+fn a_command_that_ran_directly_has_a_guide_instead_of_an_undo() {
     let scene = Scene::with_script(&json!([
         {"calls": [{"name": "bash", "arguments": {"command": "touch made"}}]}, {"text": "Done."}]));
-    scene.play(&["x"]).done();
+    let mut program = scene.command(&["-p", "--script", "story.json", "x"]);
+    finish(program.env("DRYAD_REHEARSAL", "direct").spawn().unwrap()).done();
     assert!(scene.run(&["undo"]).failed(1).contains("no change of files that still counts"));
     let told = failed(scene.run(&["undo", &newest_id(&scene)]), 1);
     assert!(told.contains("cannot be undone: `touch made` ran directly in"), "{told}");

@@ -24,7 +24,7 @@ pub(in crate::mode) fn from_undo(error: &UndoError) -> Failure {
 pub(in crate::mode) fn from_workspace(error: &WorkspaceError) -> Failure {
     match error {
         WorkspaceError::Log(error) => from_log(error),
-        WorkspaceError::State { .. } => Failure::failed(error.to_string())
+        WorkspaceError::State { .. } | WorkspaceError::Vault(_) => Failure::failed(error.to_string())
             .hint("Check the permissions and the room on the disk; DRYAD_HOME moves the state."),
         WorkspaceError::Apply(apply) => match newer_version(apply) {
             Some(newer) => from_log(newer),

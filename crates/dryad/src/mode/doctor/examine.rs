@@ -13,6 +13,7 @@ use dryad_provider::discovery::Probe;
 use dryad_provider::keys::{AuthFile, KeyOrigin};
 use dryad_provider::models_file::ModelsFile;
 use dryad_safety::plan::{Effect, Plan};
+use dryad_safety::spec::SafetyLevel;
 use dryad_safety::tool::{PlanContext, Tool};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ pub(super) async fn examine(workdir: &Path) -> Result<Findings, Failure> {
     notes.extend(unknown.map(|key| format!("{}: {key}: unknown key, ignored", home.models_file().display())));
     notes.extend(auth.notes().iter().cloned());
     let access = Access::new(models, auth, home.root().to_owned());
-    let tools = all_tools(&settings, None, true);
+    let tools = all_tools(&settings, None, true, SafetyLevel::Unprotected);
     Ok(Findings {
         version: env!("CARGO_PKG_VERSION"),
         workdir: workdir.to_owned(),

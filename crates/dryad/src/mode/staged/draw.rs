@@ -13,6 +13,7 @@ use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::Image;
 use dryad_safety::pending::StageError;
 use dryad_safety::plan::Contents;
+use dryad_safety::preview::without_difference;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -64,6 +65,9 @@ impl<'a> Drawing<'a> {
     /// What it would do, in a few lines.
     pub(in crate::mode) fn summary(&self) -> String {
         let Some(Ok((changes, contents))) = &self.files else { return self.head() + &self.effect() };
+        if let Some(facts) = self.rehearsal() {
+            return self.head() + &facts;
+        }
         let mut text = self.head() + "\n";
         for change in changes.iter() {
             let name = self.staged.memory.shown(&change.path);
@@ -90,7 +94,8 @@ impl<'a> Drawing<'a> {
                     let name = self.staged.memory.shown(&change.path);
                     self.sides(change, contents).difference(&name, change, self.style)
                 };
-                changes.iter().map(one).collect()
+                let facts = self.rehearsal().unwrap_or_default();
+                changes.iter().map(one).fold(facts, |text, difference| text + &difference)
             }
             (ActionBody::Files { .. }, Some(Err(error))) => format!("{}\ncannot be applied: {error}\n", told()),
             (ActionBody::Callback { process }, _) => {
@@ -99,6 +104,13 @@ impl<'a> Drawing<'a> {
             }
             (ActionBody::Files { .. } | ActionBody::Command { .. } | ActionBody::Foreign { .. }, _) => told(),
         }
+    }
+
+    /// What is known of the command whose rehearsal waits, besides the differences.
+    fn rehearsal(&self) -> Option<String> {
+        let preview = &self.action.preview;
+        preview.estimated_impact.get("rung")?;
+        Some(format!("\n{}\n", harmless(without_difference(&preview.text).trim_end())))
     }
 
     /// The plan for programs, with the differences of its files.

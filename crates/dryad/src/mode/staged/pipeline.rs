@@ -4,7 +4,7 @@
 use super::Staged;
 use crate::options;
 use crate::report::Failure;
-use crate::wiring::{Access, Workshop, all_tools, mask, policy};
+use crate::wiring::{Access, Workshop, all_tools, mask, policy, rehearsal};
 use dryad_provider::registry::DEMO;
 use dryad_provider::scripted;
 use dryad_safety::gate::GrantedRoots;
@@ -25,19 +25,21 @@ pub(in crate::mode) async fn pipeline(staged: &Staged, roots: &[PathBuf]) -> Res
     let workdir = &staged.memory.workdir;
     let workshop = Workshop::open(workdir)?;
     let keys = Access::load(&workshop.home)?.keys(None);
-    let registry = Registry::default();
-    for tool in all_tools(&workshop.settings, None, false) {
-        registry.register(tool).map_err(|error| Failure::failed(error.to_string()))?;
-    }
-    let mut pipeline = Pipeline::new(Arc::new(registry), staged.workspace()?.clone(), workdir);
-    // A model of no provider: the keys at hand and the variables are what is covered.
-    pipeline.surroundings.mask = mask(&keys, &scripted::model(DEMO)).await;
     let mut granted = vec![workdir.clone(), std::env::temp_dir()];
     granted.extend(staged.memory.root().map(ToOwned::to_owned));
     granted.extend(workshop.settings.roots.iter().map(|root| workdir.join(root)));
     for root in roots {
         granted.push(options::directory(root, workdir, "--root")?);
     }
+    let rehearsal = rehearsal(&workshop.settings, &workshop.home, workdir, granted.clone());
+    let registry = Registry::default();
+    for tool in all_tools(&workshop.settings, None, false, rehearsal.foreseen_level()) {
+        registry.register(tool).map_err(|error| Failure::failed(error.to_string()))?;
+    }
+    let mut pipeline = Pipeline::new(Arc::new(registry), staged.workspace()?.clone(), workdir);
+    pipeline.rehearsal = Some(Arc::new(rehearsal));
+    // A model of no provider: the keys at hand and the variables are what is covered.
+    pipeline.surroundings.mask = mask(&keys, &scripted::model(DEMO)).await;
     // Applying is a yes to every question, and to nothing that a rule denies.
     let policy = policy(&workshop.settings, &workshop.home, workdir, granted.clone(), None)?;
     pipeline.gates.push(Box::new(Permission::new(Arc::new(Engine::new(policy)), None, Observer::default())));

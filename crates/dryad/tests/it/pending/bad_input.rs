@@ -132,7 +132,7 @@ fn of_two_processes_exactly_one_applies() {
 fn while_one_applies_the_other_is_told_so() {
     let (scene, id) = waiting_command("touch started; read line < gate");
     assert!(Command::new("mkfifo").arg(scene.work().join("gate")).stdout(Stdio::null()).status().unwrap().success());
-    let first = scene.command(&["apply", &id]).spawn().unwrap();
+    let first = scene.command(&["apply", &id]).env("DRYAD_REHEARSAL", "direct").spawn().unwrap();
     crate::scene::until("the command runs", || scene.work().join("started").exists().then_some(()));
     let complaint = scene.run(&["apply", &id]).failed(1);
     assert!(complaint.contains(&format!("pending action {id} is being resolved by somebody else")), "{complaint}");

@@ -1,0 +1,58 @@
+//! What a command has changed in a rehearsal, or for real with its before-images kept, becomes one operation.
+
+use super::{Workspace, WorkspaceError, append_files, unusable};
+use dryad_effects::contents::Contents;
+use dryad_effects::rehearse::Rehearsed;
+use dryad_effects::texts::Pack;
+use dryad_protocol::operation::{OperationHead, Outcome};
+
+/// Larger texts are not merged, so they are not read.
+const LARGEST_TEXT: u64 = 256 * 1024;
+
+/// So many bytes of texts are read for the sake of a merge.
+const TEXTS: u64 = 32 * 1024 * 1024;
+
+impl Workspace {
+    /// Applies what a command has changed in a rehearsal, and records it. The command does not run again.
+    ///
+    /// Blocking, and not to be interrupted. An error says that nothing was changed, as with
+    /// [`apply`](Workspace::apply); the rehearsal cannot be applied a second time.
+    pub fn apply_rehearsed(&self, head: &OperationHead, rehearsed: &Rehearsed) -> Result<(), WorkspaceError> {
+        let changes = &rehearsed.changes;
+        let pack = texts(rehearsed);
+        let vault = self.vault()?;
+        rehearsed.hand_over(vault)?;
+        let applied = self.apply_with(head, changes, &Contents::default(), &pack);
+        if applied.is_err() {
+            rehearsed.take_back(vault);
+        }
+        applied
+    }
+
+    /// Records what a command has really changed, so that it can be taken back: its before-images go to the vault.
+    ///
+    /// It is not synced, as [`record`](Workspace::record) is not.
+    pub fn record_rehearsed(&self, head: &OperationHead, rehearsed: &Rehearsed) -> Result<(), WorkspaceError> {
+        let _lock = self.lock()?;
+        let log = self.log()?;
+        log.require_known_version()?;
+        self.recover_locked(log)?;
+        let pack = texts(rehearsed);
+        let vault = self.vault()?;
+        rehearsed.hand_over(vault)?;
+        let kept = self.texts()?;
+        let recorded = kept
+            .keep(&head.id, &pack)
+            .and_then(|()| append_files(log, head, &rehearsed.changes, Outcome::Applied))
+            .map_err(unusable(log.path()));
+        if recorded.is_err() {
+            kept.forget(&head.id);
+            rehearsed.take_back(vault);
+        }
+        recorded
+    }
+}
+
+fn texts(rehearsed: &Rehearsed) -> Pack {
+    Pack::of(&rehearsed.changes, &rehearsed.texts(LARGEST_TEXT, TEXTS))
+}
