@@ -19,7 +19,7 @@ pub(crate) use choice::{Chosen, choose, local_models, local_servers};
 pub(crate) use conversation::{Hands, conversation, from_conversation};
 pub(crate) use noted::LastError;
 pub(crate) use place::Place;
-pub(crate) use rehearsal::rehearsal;
+pub(crate) use rehearsal::{floor, rehearsal};
 pub(crate) use safety::policy;
 pub(crate) use secrets::mask;
 pub(crate) use tools::{all_tools, shell_tool};

@@ -2,6 +2,7 @@
 
 use crate::home::Home;
 use crate::settings::{NetworkUse, Settings};
+use dryad_effects::landlock::Floor;
 use dryad_safety::rehearsal::{Network, RehearsalSettings, Rung};
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,13 @@ pub(crate) fn rehearsal(settings: &Settings, home: &Home, workdir: &Path, roots:
         deletable: keys.deletable.iter().map(|place| workdir.join(place)).collect(),
         ..usual
     }
+}
+
+/// What keeps a command that the user runs directly from deleting files elsewhere; nothing where the kernel cannot.
+pub(crate) fn floor(settings: &Settings, workdir: &Path) -> Option<Floor> {
+    let granted = settings.roots.iter().chain(&settings.rehearsal.deletable).map(|place| workdir.join(place));
+    let places: Vec<PathBuf> = [workdir.to_owned(), std::env::temp_dir()].into_iter().chain(granted).collect();
+    Floor::new(&places.into_iter().filter(|place| place.exists()).collect::<Vec<_>>()).ok()
 }
 
 fn network(wanted: NetworkUse) -> Network {

@@ -5,8 +5,9 @@ use crate::mode::kept::Sessions;
 use crate::mode::{sessions, show};
 use crate::report::Failure;
 use crate::settings::Settings;
-use crate::wiring::shell_tool;
+use crate::wiring::{floor, shell_tool};
 use dryad_agent::conversation::Conversation;
+use dryad_effects::landlock::Floor;
 use dryad_effects::process::{self, Surroundings};
 use dryad_protocol::command::CommandSpec;
 use dryad_rpc::program::{Program, ShellRun};
@@ -32,6 +33,8 @@ pub(super) struct Around {
     workdir: PathBuf,
     sessions: Sessions,
     surroundings: Surroundings,
+    /// What keeps a command from deleting files outside the granted roots, where the kernel can.
+    floor: Option<Floor>,
     /// Where outputs go that are too long; gone with the program.
     _outputs: TempDir,
 }
@@ -52,6 +55,7 @@ impl Around {
             workdir: workdir.to_owned(),
             sessions: Sessions { places: sessions.places.clone(), workdir: sessions.workdir.clone() },
             surroundings: Surroundings { mask: mask.clone(), artifacts },
+            floor: floor(settings, workdir),
             _outputs: outputs,
         })
     }
@@ -76,7 +80,7 @@ impl Program for Around {
     ) -> BoxFuture<'a, Result<ShellRun, String>> {
         Box::pin(async move {
             let spec = self.spec(command)?;
-            let ran = process::run(&spec, &self.surroundings, cancel, on_update).await;
+            let ran = process::run_above(self.floor.as_ref(), &spec, &self.surroundings, cancel, on_update).await;
             let outcome = ran.map_err(|error| error.to_string())?;
             let full_output = outcome.output.full_output.and_then(|number| self.surroundings.artifacts.find(number));
             Ok(ShellRun { outcome, full_output })

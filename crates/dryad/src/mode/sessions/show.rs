@@ -14,6 +14,7 @@ use dryad_protocol::entry::EntryBody;
 use dryad_protocol::id::EntryId;
 use dryad_protocol::message::Message;
 use dryad_protocol::time::Timestamp;
+use dryad_safety::spec::SafetyLevel;
 use dryad_session::kind::Kind;
 use dryad_session::session::Session;
 use dryad_session::stats::{Scope, Stats};
@@ -57,7 +58,7 @@ struct Prompt {
 pub(super) fn run(arguments: &ShowSessionArguments) -> Result<Exit, Failure> {
     let sessions = Sessions::open(&arguments.store, &arguments.place)?;
     let session = sessions.read(&sessions.find_or_newest(arguments.session.as_deref())?)?;
-    let tools = all_tools(&Settings::default(), None, false);
+    let tools = all_tools(&Settings::default(), None, false, SafetyLevel::Unprotected);
     let destructive: HashSet<&str> = tools
         .iter()
         .map(|tool| tool.spec())
