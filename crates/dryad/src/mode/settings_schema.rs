@@ -10,6 +10,6 @@ use crate::settings::schema::KEYS;
 ///
 /// When it cannot be written.
 pub(super) fn run() -> Result<Exit, Failure> {
-    output::print_json(&KEYS.as_slice())?;
+    output::print_json(&KEYS)?;
     Ok(Exit::Done)
 }
