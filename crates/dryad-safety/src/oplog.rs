@@ -9,7 +9,7 @@ mod chain;
 mod changes;
 mod file;
 mod lines;
-mod place;
+pub(crate) mod place;
 mod query;
 mod record;
 mod state;

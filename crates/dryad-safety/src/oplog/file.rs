@@ -103,6 +103,11 @@ impl FileLog {
         Self { root: Some(root), ..self }
     }
 
+    /// Where the workspace lies, if that is known.
+    pub(crate) fn root(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+
     /// Whether a newer dryad keeps this log; then it is only read.
     pub fn is_newer(&self) -> bool {
         self.newer_version().is_some()
@@ -173,7 +178,7 @@ impl FileLog {
     pub fn operation(&self, entry: &Entry) -> Result<Operation, LogError> {
         let operation = self.changes.load(entry);
         let operation = operation.map_err(|what| LogError::DamagedChanges { id: entry.head.id.clone(), what })?;
-        Ok(to_absolute(operation, self.root.as_ref()))
+        Ok(to_absolute(operation, self.root()))
     }
 
     /// The error that says so, if a newer dryad keeps this log.

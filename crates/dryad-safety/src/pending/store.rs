@@ -1,6 +1,7 @@
 //! The records of staged plans: staged, listed, found, read.
 
 use super::Pending;
+use crate::oplog::place;
 use crate::plan::Contents;
 use crate::workspace::WorkspaceError;
 use dryad_effects::pending_files::{Claim, Claimed, PendingFiles};
@@ -52,6 +53,9 @@ impl Pending {
     /// When it cannot be kept; then nothing is staged.
     pub fn stage(&self, action: &PendingAction, files: Option<(&ChangeSet, &Contents)>) -> Result<(), StageError> {
         let record = serde_json::to_vec(action).map_err(io::Error::from)?;
+        let root = self.workspace.log()?.root();
+        let placed = files.zip(root).map(|((changes, _), root)| place::relative(changes, root));
+        let files = files.map(|(changes, contents)| (placed.as_ref().unwrap_or(changes), contents));
         self.files()?.put(action.id.as_str(), &record, files)?;
         if action.resolver == Resolver::Agent {
             self.put_on_stack(action);
@@ -123,13 +127,15 @@ impl Pending {
         serde_json::from_slice(&record).map_err(|error| damaged(id, error))
     }
 
-    /// What a staged plan would do to files.
+    /// What a staged plan would do to files, where the workspace lies now.
     ///
     /// # Errors
     ///
     /// When that is not what was staged.
     pub fn read_files(&self, id: &ActionId) -> Result<(ChangeSet, Contents), StageError> {
-        self.files()?.files(id.as_str()).map_err(|error| damaged(id, error))
+        let (changes, contents) = self.files()?.files(id.as_str()).map_err(|error| damaged(id, error))?;
+        let root = self.workspace.log()?.root();
+        Ok((root.map_or_else(|| changes.clone(), |root| place::absolute(&changes, root)), contents))
     }
 
     /// Asks for the right to resolve a plan: of several who ask, one is given it.

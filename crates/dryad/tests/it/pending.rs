@@ -4,7 +4,7 @@ mod asking;
 mod bad_input;
 mod staging;
 
-use crate::scene::{Outcome, Scene, names};
+use crate::scene::{Outcome, Scene, finish, names};
 use expect_test::expect;
 use serde_json::{Value, json};
 use staging::{Stage, stage};
@@ -190,6 +190,16 @@ fn a_stale_plan_changes_nothing_names_the_path_and_stays() {
     assert_eq!((scene.read("notes.txt"), pending(&scene).len(), log(&scene).len()), (theirs, 1, 0));
     scene.write("notes.txt", BEFORE);
     scene.run(&["apply", &id]).done();
+}
+
+#[test]
+fn in_a_copy_a_plan_means_the_file_of_the_copy() {
+    let (scene, id) = waiting_edit();
+    let copy = scene.work().with_file_name("copy");
+    assert!(std::process::Command::new("cp").arg("-a").arg(scene.work()).arg(&copy).status().unwrap().success());
+    finish(scene.command_in(&copy, &["apply", &id]).spawn().unwrap()).done();
+    assert_eq!(scene.read("notes.txt"), BEFORE, "the original is not the copy's to change");
+    assert_eq!(std::fs::read_to_string(copy.join("notes.txt")).unwrap(), BEFORE.replace("two", "zwei"));
 }
 
 #[test]
