@@ -34,6 +34,7 @@
 mod error;
 mod figures;
 mod going_on;
+mod handing_over;
 mod model;
 mod prompting;
 mod retrying;

@@ -28,8 +28,11 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// [`ConversationError::Busy`] while something else goes on.
+    /// [`ConversationError::Busy`] while something else goes on; or when the session can only be read.
     pub fn accept(&self, message: UserMessage) -> Result<Accepted, ConversationError> {
+        if let Some(why) = self.with_session(|session| session.read_only().cloned()) {
+            return Err(why.into());
+        }
         let busy = self.inner.work.try_begin(Job::Prompt).ok_or(ConversationError::Busy)?;
         Ok(Accepted { conversation: self.clone(), message, busy })
     }
@@ -38,7 +41,7 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// [`ConversationError::Busy`] while something else goes on.
+    /// As [`Conversation::accept`].
     pub async fn prompt(&self, message: UserMessage) -> Result<RunEnd, ConversationError> {
         Ok(self.accept(message)?.run().await)
     }

@@ -49,12 +49,16 @@ impl Conversation {
     /// When what it works with cannot be put together.
     pub async fn new_session(&self, parent: Option<String>) -> Result<(), ConversationError> {
         let busy = self.inner.work.take_over(Job::Change).await;
+        self.begin_session(&busy, parent)
+    }
+
+    pub(super) fn begin_session(&self, busy: &Busy, parent: Option<String>) -> Result<(), ConversationError> {
         let now = self.inner.agent.clock.now();
         let session = self.with_session(|current| match current.file() {
             Some(_) => Session::create(&self.inner.places, current.cwd(), parent, now),
             None => Session::in_memory(current.cwd(), now),
         });
-        self.install(&busy, session)
+        self.install(busy, session)
     }
 
     /// Carries on the session of another file. Where no file is, a new session will be stored there.

@@ -23,12 +23,20 @@ pub(super) struct Writer<'a> {
     conversation: &'a Conversation,
     model: Arc<Model>,
     cancel: &'a CancellationToken,
+    max_tokens: Option<u64>,
     spent: Usage,
 }
 
 impl<'a> Writer<'a> {
     pub(super) fn new(conversation: &'a Conversation, cancel: &'a CancellationToken) -> Self {
-        Self { conversation, model: conversation.model(), cancel, spent: Usage::default() }
+        let model = conversation.model();
+        Self { conversation, model, cancel, max_tokens: None, spent: Usage::default() }
+    }
+
+    /// The same with a limit on each text, in tokens.
+    pub(super) fn with_limit(mut self, max_tokens: u64) -> Self {
+        self.max_tokens = Some(max_tokens);
+        self
     }
 
     /// The summary of everything before the divided turn; nothing when there is nothing. When the record is
@@ -107,7 +115,7 @@ impl<'a> Writer<'a> {
             tools: &[],
             tool_choice: &ToolChoice::Auto,
             thinking: self.model.clamp_thinking(ThinkingLevel::Off),
-            max_tokens: None,
+            max_tokens: self.max_tokens,
             cache_key: None,
         };
         let unwatched = &mut Watch::default();

@@ -5,6 +5,7 @@ mod calls;
 mod cancel;
 mod compaction;
 mod previews;
+mod property;
 mod queues;
 mod retries;
 mod rules;

@@ -300,3 +300,49 @@ async fn destructive_calls_are_counted_from_the_audit() {
     talk.conversation.fork().unwrap();
     assert_eq!((count(Scope::Branch), count(Scope::All)), (1, 2), "a fork knows what was done before it");
 }
+
+#[tokio::test]
+async fn work_is_handed_over_to_a_new_session() {
+    let replies = vec![chat::text("one"), chat::text("## Goal\ngo on"), chat::text("two")];
+    let talk = Talk::new(quick(), replies);
+    let error = talk.conversation.hand_over(None).await.unwrap_err();
+    assert_eq!(error.to_string(), "the conversation is too short to be compacted");
+    talk.prompt("first").await;
+    let old = talk.conversation.state().session_id;
+    talk.conversation.hand_over(Some("mind the gap")).await.unwrap();
+    assert!(talk.request(1)["messages"].to_string().contains("mind the gap"));
+    assert_eq!(talk.told(), ["custom: ## Goal\ngo on"]);
+    talk.prompt("second").await;
+    assert_eq!(talk.entries().0.parent_session, Some(old.to_string()));
+    assert!(talk.request(2)["messages"].to_string().contains("## Goal"));
+}
+
+#[tokio::test]
+async fn a_session_is_named_after_its_first_prompt_unless_the_user_did() {
+    let cancel = tokio_util::sync::CancellationToken::new();
+    let talk = Talk::new(quick(), vec![chat::text("one"), chat::text("\"Painting the fence.\"\n"), chat::text("no")]);
+    assert_eq!(talk.conversation.name_by_itself(&cancel).await.unwrap(), None);
+    talk.prompt("paint the fence").await;
+    assert_eq!(talk.conversation.name_by_itself(&cancel).await.unwrap().as_deref(), Some("Painting the fence"));
+    let asked = talk.request(1);
+    assert!(asked.to_string().contains("paint the fence"));
+    assert_eq!(asked.get("max_completion_tokens").or(asked.get("max_tokens")), Some(&json!(30)));
+    assert_eq!(talk.conversation.name_by_itself(&cancel).await.unwrap(), None);
+    talk.conversation.set_name("mine", TitleSource::User).unwrap();
+    assert_eq!(talk.conversation.state().session_name.as_deref(), Some("mine"));
+}
+
+#[tokio::test]
+async fn a_session_that_can_only_be_read_takes_no_prompt() {
+    let talk = Talk::new(quick(), vec![chat::text("one")]);
+    talk.prompt("first").await;
+    let file = talk.file();
+    talk.conversation.new_session(None).await.unwrap();
+    let text = std::fs::read_to_string(&file).unwrap().replacen("\"version\":3", "\"version\":9", 1);
+    std::fs::write(&file, text).unwrap();
+    talk.conversation.switch(&file).await.unwrap();
+    assert_eq!(talk.told().len(), 2);
+    let error = talk.conversation.prompt(user("more")).await.unwrap_err();
+    assert!(error.to_string().contains("newer form"), "{error}");
+    assert_eq!((talk.told().len(), talk.server.requests().len()), (2, 1));
+}
