@@ -9,6 +9,7 @@
 //! answered and never ends the process; standard output carries frames and nothing else; every command
 //! is answered once.
 
+pub mod client;
 pub mod command;
 pub mod data;
 pub mod dialog;

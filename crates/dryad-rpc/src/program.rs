@@ -8,12 +8,15 @@ use serde_json::Value;
 use std::path::PathBuf;
 use tokio_util::sync::CancellationToken;
 
+/// Of what a command of the user prints the end is sent, up to so many bytes.
+pub const SHOWN_BYTES: usize = 50 * 1024;
+
 /// A command of the user that has ended.
 #[derive(Clone, Debug)]
 pub struct ShellRun {
     /// How it ended, and what it printed.
     pub outcome: CommandOutcome,
-    /// Where all of what it printed is, when it was too much.
+    /// Where all of what it printed is, when that was more than [`SHOWN_BYTES`].
     pub full_output: Option<PathBuf>,
 }
 

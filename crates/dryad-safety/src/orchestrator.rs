@@ -12,6 +12,7 @@ use futures_util::stream::{self, StreamExt as _};
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// Calls that run side by side at most.
@@ -114,15 +115,25 @@ impl Batch<'_> {
             tokio::select! {
                 biased;
                 result = &mut work => {
+                    // What a call showed right before its end is told before it.
+                    if updates.has_changed().unwrap_or(false) {
+                        self.tell_update(call, &mut updates);
+                    }
                     return result.unwrap_or_else(|_| ToolCallResult::error(call, format!("{} crashed", call.name)));
                 }
                 Ok(()) = updates.changed() => {
-                    let so_far = updates.borrow_and_update().clone();
-                    if let Some(so_far) = so_far {
-                        self.observer.updated(call, &so_far);
-                    }
+                    self.tell_update(call, &mut updates);
                 }
             }
+        }
+    }
+}
+
+impl Batch<'_> {
+    fn tell_update(&self, call: &Call, updates: &mut watch::Receiver<Option<ToolResult>>) {
+        let so_far = updates.borrow_and_update().clone();
+        if let Some(so_far) = so_far {
+            self.observer.updated(call, &so_far);
         }
     }
 }

@@ -61,6 +61,11 @@ pub fn build(session: &Session) -> Context {
     Context { messages, state, problems }
 }
 
+/// What was said on the current branch, as it was: a call that has no result yet has none here.
+pub fn told(session: &Session) -> Vec<Arc<Message>> {
+    said(session, &mut Vec::new()).into_iter().map(|(_, message)| message).collect()
+}
+
 /// The messages of the current branch as a request carries them.
 pub fn messages(session: &Session) -> Vec<Arc<Message>> {
     let said = said(session, &mut Vec::new());

@@ -120,7 +120,7 @@ impl Conversation {
             session_id: live.session.id().clone(),
             session_name: live.session.name().map(str::to_owned),
             auto_compaction_enabled,
-            message_count: context::build(&live.session).messages.len(),
+            message_count: context::told(&live.session).len(),
             queued_message_count: waiting,
             pending_message_count: waiting,
             is_settled: work.job().is_none() && waiting == 0,
@@ -138,7 +138,7 @@ impl Conversation {
 
     /// The live context, with commands of the user, messages of extensions and summaries.
     pub fn messages(&self) -> Vec<Arc<Message>> {
-        self.with_session(|session| context::build(session).messages)
+        self.with_session(context::told)
     }
 
     /// How full the context is.

@@ -8,16 +8,13 @@ use crate::data::BashResult;
 use crate::desk::Desk;
 use crate::dispatch::Outcome;
 use crate::event::WireEvent;
-use crate::program::ShellRun;
+use crate::program::{SHOWN_BYTES, ShellRun};
 use crate::response::Reply;
 use dryad_protocol::command::CommandEnd;
 use dryad_protocol::message::{BashExecutionMessage, Message};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
-
-/// Of a longer output the end is kept, up to so many bytes.
-const KEPT_BYTES: usize = 50 * 1024;
 
 /// The commands that run.
 #[derive(Debug, Default)]
@@ -107,7 +104,7 @@ fn told(ended: ShellRun) -> BashResult {
 
 /// The last lines of a text, as many as are kept.
 fn end_of(text: &str) -> &str {
-    let Some(cut) = text.len().checked_sub(KEPT_BYTES) else { return text };
+    let Some(cut) = text.len().checked_sub(SHOWN_BYTES) else { return text };
     let kept = text.get(text.ceil_char_boundary(cut)..).unwrap_or(text);
     // A half line is no line, unless it is the only one.
     kept.split_once('\n').map_or(kept, |(_, whole)| if whole.is_empty() { kept } else { whole })
@@ -122,9 +119,9 @@ mod tests {
         assert_eq!(end_of("short\n"), "short\n");
         let long: String = (0..20_000).map(|number| format!("line {number} ü\n")).collect();
         let kept = end_of(&long);
-        assert!(kept.len() <= KEPT_BYTES && kept.len() > KEPT_BYTES - 32);
+        assert!(kept.len() <= SHOWN_BYTES && kept.len() > SHOWN_BYTES - 32);
         assert!(kept.starts_with("line ") && long.ends_with(kept));
-        let one_line = "ü".repeat(KEPT_BYTES);
-        assert_eq!(end_of(&one_line).len(), KEPT_BYTES);
+        let one_line = "ü".repeat(SHOWN_BYTES);
+        assert_eq!(end_of(&one_line).len(), SHOWN_BYTES);
     }
 }

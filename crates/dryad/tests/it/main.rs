@@ -19,6 +19,7 @@ mod pending;
 mod prompts;
 mod proxy;
 mod rehearsal;
+mod rpc;
 mod safety;
 mod scene;
 mod sessions;

@@ -9,8 +9,8 @@ use crate::wiring::{floor, shell_tool};
 use dryad_agent::conversation::Conversation;
 use dryad_effects::landlock::Floor;
 use dryad_effects::process::{self, Surroundings};
-use dryad_protocol::command::CommandSpec;
-use dryad_rpc::program::{Program, ShellRun};
+use dryad_protocol::command::{CommandOutput, CommandSpec};
+use dryad_rpc::program::{Program, SHOWN_BYTES, ShellRun};
 use dryad_safety::artifact::Artifacts;
 use dryad_safety::mask::Mask;
 use dryad_safety::plan::{Effect, Plan};
@@ -60,6 +60,17 @@ impl Around {
         })
     }
 
+    /// Where all of an output is that is sent in part.
+    fn full_output(&self, output: &CommandOutput) -> Option<PathBuf> {
+        let artifacts = &self.surroundings.artifacts;
+        match output.full_output {
+            Some(number) => artifacts.find(number),
+            None if output.text.len() <= SHOWN_BYTES => None,
+            // Without a copy the part that was sent is all there is, as the answer tells.
+            None => artifacts.keep("bash", output.text.as_bytes()).ok().map(|kept| kept.path),
+        }
+    }
+
     /// The command as the shell tool would run it, without its time limit.
     fn spec(&self, command: &str) -> Result<CommandSpec, String> {
         let arguments = json!({ "command": command }).as_object().cloned().unwrap_or_default();
@@ -82,7 +93,7 @@ impl Program for Around {
             let spec = self.spec(command)?;
             let ran = process::run_above(self.floor.as_ref(), &spec, &self.surroundings, cancel, on_update).await;
             let outcome = ran.map_err(|error| error.to_string())?;
-            let full_output = outcome.output.full_output.and_then(|number| self.surroundings.artifacts.find(number));
+            let full_output = self.full_output(&outcome.output);
             Ok(ShellRun { outcome, full_output })
         })
     }
