@@ -15,7 +15,9 @@ pub(super) fn fits(pattern: &Value, value: &Value, names: &mut Names) -> bool {
         (Value::String(text), _) if text.starts_with('$') && text.len() > 1 => {
             names.entry(text.clone()).or_insert_with(|| value.clone()) == value
         }
-        (Value::String(text), Value::String(given)) if text.starts_with('~') => given.contains(&text[1..]),
+        (Value::String(text), Value::String(given)) if text.starts_with('~') => {
+            text.strip_prefix('~').is_some_and(|part| given.contains(part))
+        }
         (Value::Object(fields), Value::Object(given)) => {
             fields.iter().all(|(key, field)| given.get(key).is_some_and(|value| fits(field, value, names)))
         }
