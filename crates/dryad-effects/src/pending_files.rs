@@ -65,12 +65,12 @@ impl PendingFiles {
         self.place(id, |directory| write_all(directory, record, files))
     }
 
-    /// Keeps what a command would change. The contents are moved here: the rehearsal itself cannot be applied any
-    /// more.
-    pub fn put_rehearsed(&self, id: &str, record: &[u8], rehearsed: &Rehearsed) -> io::Result<()> {
+    /// Keeps what a command would change, as `changes` says it. The contents are moved here: the rehearsal itself
+    /// cannot be applied any more.
+    pub fn put_rehearsed(&self, id: &str, record: &[u8], changes: &ChangeSet, rehearsed: &Rehearsed) -> io::Result<()> {
         self.place(id, |directory| {
             rehearsed.move_contents(directory)?;
-            write(&directory.join(CHANGES), &change_codec::encode(&rehearsed.changes))?;
+            write(&directory.join(CHANGES), &change_codec::encode(changes))?;
             write_all(directory, record, None)
         })
     }

@@ -53,14 +53,14 @@ impl Pending {
     /// When it cannot be kept; then nothing is staged.
     pub fn stage(&self, action: &PendingAction, files: Option<(&ChangeSet, &Contents)>) -> Result<(), StageError> {
         let record = serde_json::to_vec(action).map_err(io::Error::from)?;
-        let root = self.workspace.log()?.root();
-        let placed = files.zip(root).map(|((changes, _), root)| place::relative(changes, root));
-        let files = files.map(|(changes, contents)| (placed.as_ref().unwrap_or(changes), contents));
-        self.files()?.put(action.id.as_str(), &record, files)?;
-        if action.resolver == Resolver::Agent {
-            self.put_on_stack(action);
-        }
-        self.announce(action);
+        let placed = files.map(|(changes, contents)| Ok::<_, StageError>((self.placed(changes)?, contents)));
+        let placed = placed.transpose()?;
+        self.files()?.put(
+            action.id.as_str(),
+            &record,
+            placed.as_ref().map(|(changes, contents)| (changes, *contents)),
+        )?;
+        self.staged(action);
         Ok(())
     }
 
@@ -71,12 +71,22 @@ impl Pending {
     /// As [`stage`](Self::stage).
     pub fn stage_rehearsed(&self, action: &PendingAction, rehearsed: &Rehearsed) -> Result<(), StageError> {
         let record = serde_json::to_vec(action).map_err(io::Error::from)?;
-        self.files()?.put_rehearsed(action.id.as_str(), &record, rehearsed)?;
+        self.files()?.put_rehearsed(action.id.as_str(), &record, &self.placed(&rehearsed.changes)?, rehearsed)?;
+        self.staged(action);
+        Ok(())
+    }
+
+    /// The changes with paths from the workspace's root, so that they mean the same files after a move.
+    fn placed(&self, changes: &ChangeSet) -> Result<ChangeSet, StageError> {
+        let root = self.workspace.log()?.root();
+        Ok(root.map_or_else(|| changes.clone(), |root| place::relative(changes, root)))
+    }
+
+    fn staged(&self, action: &PendingAction) {
         if action.resolver == Resolver::Agent {
             self.put_on_stack(action);
         }
         self.announce(action);
-        Ok(())
     }
 
     /// All staged plans of the workspace, the oldest first. One that cannot be read is left out here, and
