@@ -37,8 +37,8 @@ const RULE_PAUSE: Duration = Duration::from_millis(50);
 /// What one prompt has already taken.
 #[derive(Default)]
 pub(super) struct Effort {
-    /// The model that was to answer, when another one does.
-    pub(super) original: Option<Arc<Model>>,
+    /// The model that was to answer, and the name of the one that does in its place.
+    pub(super) fallback: Option<(Arc<Model>, String)>,
     /// Whether room was made for a request that did not fit.
     made_fit: bool,
     /// How often the model was reminded of what it left undone.

@@ -87,11 +87,8 @@ impl Conversation {
     /// Adds something that happened beside the conversation, such as a command of the user: at once when
     /// nothing goes on, else when the run is over, never between a call and its result.
     pub fn add(&self, message: Message) {
-        let message = Arc::new(message);
-        match self.inner.work.try_begin(Job::Change) {
-            Some(_busy) => drop(self.inner.agent.remember(&message)),
-            None => self.inner.held_back.lock().unwrap_or_else(PoisonError::into_inner).push(message),
-        }
+        self.inner.held_back.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(message));
+        self.add_if_idle();
     }
 
     /// Ends whatever goes on: the wait for a retry, the request, the running tools, a compaction. Returns
@@ -115,6 +112,14 @@ impl Conversation {
         self.inner.work.idle().await;
     }
 
+    /// Adds what was held back, if nothing goes on. Whoever holds something back and whoever stops working
+    /// both ask for it, so that nothing is forgotten between the two.
+    fn add_if_idle(&self) {
+        if self.inner.work.job().is_none() {
+            self.add_held_back();
+        }
+    }
+
     /// Adds what was held back.
     pub(super) fn add_held_back(&self) {
         let held = std::mem::take(&mut *self.inner.held_back.lock().unwrap_or_else(PoisonError::into_inner));
@@ -134,6 +139,9 @@ impl Accepted {
         let mut first = conversation.queues().take_for_prompt();
         first.extend(conversation.todo_prelude(&message));
         first.push(Arc::new(Message::User(message)));
-        conversation.carry_out(first, &busy).await
+        let end = conversation.carry_out(first, &busy).await;
+        drop(busy);
+        conversation.add_if_idle();
+        end
     }
 }

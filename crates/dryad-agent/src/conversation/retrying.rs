@@ -60,15 +60,18 @@ impl Conversation {
     pub(super) fn fall_back(&self, model: Model, effort: &mut Effort) {
         let (agent, from, to) = (&self.inner.agent, self.model(), model.full_name());
         agent.emit(RetryEvent::RetryFallbackApplied { from: &from.full_name(), to: &to, role: ROLE });
-        effort.original.get_or_insert(from);
+        let original = effort.fallback.take().map_or(from, |(original, _)| original);
+        effort.fallback = Some((original, to.clone()));
         agent.attempts.fall_back(to);
         self.take_model(model);
     }
 
-    /// The next prompt is answered by the model that was chosen.
+    /// The next prompt is answered by the model that was chosen, unless another one was chosen meanwhile.
     pub(super) fn return_to_model(&self, effort: Effort) {
-        if let Some(original) = effort.original {
-            self.live().model = original;
+        let Some((original, fallback)) = effort.fallback else { return };
+        let mut live = self.live();
+        if live.model.full_name() == fallback {
+            live.model = original;
         }
     }
 }

@@ -85,6 +85,15 @@ fn the_file_may_be_named_last() {
 }
 
 #[test]
+fn a_long_call_is_watched_to_its_end() {
+    let pieces: Vec<String> = (0..20_000).map(|at| format!("line {at} ")).collect();
+    let mut deltas = vec![r#"{"path": "a.rs", "content": ""#];
+    deltas.extend(pieces.iter().map(String::as_str));
+    deltas.push("bad\"}");
+    assert_eq!(seen("condition: bad\nglobs: '*.rs'", &call("write", &deltas)), "interrupt");
+}
+
+#[test]
 fn modes_say_when_a_match_interrupts() {
     let (said, called) = (text(&["bad"]), call("edit", &["bad"]));
     let table = [

@@ -46,6 +46,8 @@ struct Part {
     text: String,
     /// Up to here it was searched.
     searched: usize,
+    /// The files that the call names so far.
+    files: Vec<String>,
 }
 
 enum Kind {
@@ -70,9 +72,11 @@ impl Watch {
             Delta::ToolCallStart { name, .. } => self.begin(Kind::Tool(name.clone())),
             Delta::Text(more) | Delta::Thinking(more) | Delta::ToolCallArguments(more) => {
                 self.part.text.push_str(more);
-                return self.search(self.part.searched.saturating_sub(OVERLAP));
+                return self.search(Stretch::New);
             }
-            Delta::TextEnd { .. } | Delta::ThinkingEnd { .. } | Delta::ToolCallEnd { .. } => return self.search(0),
+            Delta::TextEnd { .. } | Delta::ThinkingEnd { .. } | Delta::ToolCallEnd { .. } => {
+                return self.search(Stretch::Whole);
+            }
             Delta::ResponseId(_) | Delta::RedactedThinking { .. } | Delta::Usage(_) | Delta::Stop(_) => {}
         }
         Seen::Nothing
@@ -87,19 +91,11 @@ impl Watch {
         self.part = Part { kind: Some(kind), ..Part::default() };
     }
 
-    fn search(&mut self, from: usize) -> Seen {
-        let Part { kind, text, searched } = &mut self.part;
-        let Some(kind) = kind else { return Seen::Nothing };
-        let source = kind.source();
-        let files = match kind {
-            Kind::Tool(_) => files(text),
-            Kind::Text | Kind::Thinking => Vec::new(),
-        };
-        // A file may be named behind the text that matches: then all of it has to be searched again.
-        let from = text.floor_char_boundary(from);
-        *searched = text.len();
-        let rules = self.rules.clone();
-        let matches = |at: &usize| rules.get(*at).is_some_and(|rule| rule.matches(source, &files, text, from));
+    fn search(&mut self, stretch: Stretch) -> Seen {
+        let Some(from) = self.part.next_stretch(stretch) else { return Seen::Nothing };
+        let Part { kind: Some(kind), text, files, .. } = &self.part else { return Seen::Nothing };
+        let (source, rules) = (kind.source(), self.rules.clone());
+        let matches = |at: &usize| rules.get(*at).is_some_and(|rule| rule.matches(source, files, text, from));
         let (found, waiting): (Vec<usize>, Vec<usize>) = self.waiting.iter().partition(|at| matches(at));
         if found.is_empty() {
             return Seen::Nothing;
@@ -112,6 +108,34 @@ impl Watch {
         }
         self.quiet.extend(found.iter().map(|rule| rule.rule.clone()));
         Seen::Noted(told)
+    }
+}
+
+/// How much of a part is searched.
+enum Stretch {
+    /// What came since the last time, and a little before it.
+    New,
+    /// All of it.
+    Whole,
+}
+
+impl Part {
+    /// Where the next search begins; nowhere outside of a part.
+    fn next_stretch(&mut self, stretch: Stretch) -> Option<usize> {
+        let new = self.text.floor_char_boundary(self.searched.saturating_sub(OVERLAP));
+        self.searched = self.text.len();
+        let named = match self.kind.as_ref()? {
+            Kind::Tool(_) => files(self.text.get(new..)?),
+            Kind::Text | Kind::Thinking => Vec::new(),
+        };
+        let known = self.files.len();
+        self.files.extend(named.into_iter().filter(|file| !self.files.contains(file)).collect::<Vec<_>>());
+        // Rules about files wait for the file's name, which may come last: then all of it is looked at again.
+        let is_new_file = self.files.len() > known;
+        Some(match stretch {
+            Stretch::New if !is_new_file => new,
+            Stretch::New | Stretch::Whole => 0,
+        })
     }
 }
 
@@ -129,8 +153,6 @@ impl Ready {
     fn matches(&self, source: Source<'_>, files: &[String], text: &str, from: usize) -> bool {
         let narrowed = self.globs.as_ref().is_none_or(|globs| files.iter().any(|file| globs.is_match(file)));
         let covered = || self.scopes.iter().any(|scope| scope.covers(source, files));
-        // Rules about files wait for the file's name, which may come last.
-        let from = if files.is_empty() { from } else { 0 };
         narrowed && covered() && self.conditions.iter().any(|condition| condition.is_match_at(text, from))
     }
 

@@ -4,7 +4,7 @@ use crate::stage::user;
 use crate::talk::{Talk, locked, quick};
 use dryad_agent::agent::RunEnd;
 use dryad_protocol::entry::EntryBody;
-use dryad_testkit::chat;
+use dryad_testkit::chat::{self, Chat};
 use dryad_testkit::loopback::Reply;
 use serde_json::json;
 use std::time::Duration;
@@ -49,7 +49,7 @@ async fn a_request_that_fails_is_made_again_without_the_failed_answer() {
 
 #[tokio::test]
 async fn a_stream_that_breaks_is_begun_anew() {
-    let half = chat::Chat::new().text("half an ans").broken();
+    let half = Chat::new().text("half an ans").broken();
     let talk = Talk::new(quick(), vec![half, chat::text("whole")]);
     assert_eq!(talk.prompt("hi").await, RunEnd::Completed);
     assert_eq!(talk.told(), ["user: hi", "assistant[stop]: whole"]);
@@ -129,4 +129,20 @@ async fn another_model_answers_in_the_place_of_one_that_does_not() {
     assert_eq!(talk.conversation.model().id, "a");
     assert_eq!(talk.prompt("and now").await, RunEnd::Completed);
     assert_eq!(talk.request(3)["model"], "a");
+}
+
+#[tokio::test]
+async fn a_model_that_is_chosen_meanwhile_stays_chosen() {
+    let mut settings = quick();
+    settings.retry.max_retries = 0;
+    settings.retry.fallbacks = vec!["acme/b".to_owned()];
+    let call = Chat::new().call("c", "echo", &json!({"text": "x"})).unfinished();
+    let talk = Talk::new(settings, vec![chat::overloaded(), call]);
+    let (sink, conversation) = (talk.sink.clone(), talk.conversation.clone());
+    tokio::join!(talk.prompt("hi"), async {
+        sink.wait_for("toolcall_start").await;
+        conversation.set_model("scripted", "demo").unwrap();
+        conversation.abort().await;
+    });
+    assert_eq!(talk.conversation.model().full_name(), "scripted/demo");
 }
