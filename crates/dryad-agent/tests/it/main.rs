@@ -13,4 +13,5 @@ mod sessions;
 mod stage;
 mod talk;
 mod todos;
+mod together;
 mod turns;
