@@ -147,10 +147,11 @@ impl Conversation {
         self.inner.agent.rules.restore(&says.injected_rules);
         // Where no model has said anything yet nothing can be staged, and a workspace need not be opened for it.
         let has_answers = live.session.tree().nodes().iter().any(|node| node.kind == Kind::Assistant);
-        if has_answers && let Err(error) = live.pipeline.pending.adopt() {
+        let pipeline = live.pipeline.clone();
+        drop(live);
+        if has_answers && let Err(error) = pipeline.pending.adopt() {
             tracing::warn!(%error, "staged plans of this session cannot be listed");
         }
-        drop(live);
         self.inner.todos.set_storage(self.todo_storage());
         self.inner.todos.set(says.todos);
     }

@@ -25,11 +25,12 @@ impl Conversation {
     ) -> Result<(), RunEnd> {
         let agent = &self.inner.agent;
         let error = last.and_then(|last| last.error.as_ref()).map(ToString::to_string).unwrap_or_default();
+        let max_attempts = self.settings().retry.max_retries;
         let part = self.inner.work.part(Part::Retry, &busy.cancel);
         agent.attempts.count(attempt);
         agent.emit(RetryEvent::AutoRetryStart {
             attempt,
-            max_attempts: self.settings().retry.max_retries,
+            max_attempts,
             delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
             error_message: &error,
         });

@@ -3,6 +3,7 @@
 use crate::stage::{Notes, Simple, line, user};
 use dryad_agent::agent::RunEnd;
 use dryad_agent::conversation::{Bench, Conversation, Equipment, Settings, Setup, Standing};
+use dryad_agent::event_sink::EventSink;
 use dryad_agent::todos::Todos;
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::entry::{Entry, SessionHeader};
@@ -100,12 +101,24 @@ impl Home {
 
     /// A conversation over a session, with a server that gives these replies.
     pub(crate) fn talk(self, session: Session, settings: Settings, replies: Vec<Reply>) -> Talk {
+        let sink = Arc::new(Notes::default());
+        self.talk_to(sink.clone(), sink, session, settings, replies)
+    }
+
+    /// The same with events that go to `ear`, which may pass them on to the notes.
+    pub(crate) fn talk_to(
+        self,
+        sink: Arc<Notes>,
+        ear: Arc<dyn EventSink>,
+        session: Session,
+        settings: Settings,
+        replies: Vec<Reply>,
+    ) -> Talk {
         let server = Loopback::start(replies).unwrap();
         let file = Arc::new(models(&server.url()));
         let keys = Arc::new(Keys::new(Arc::new(|_: &str| None), file.clone()));
         let list = Arc::new(Models::new(file, keys.clone()));
         let model = list.resolve(ModelChoice { provider: Some("acme"), model: "a" }).unwrap().model;
-        let sink = Arc::new(Notes::default());
         let bench =
             Workbench { registry: self.registry.clone(), workspace: self.workspace.clone(), threshold: self.threshold };
         let conversation = Conversation::new(Setup {
@@ -118,7 +131,7 @@ impl Home {
             session,
             places: self.places.clone(),
             todos: self.todos.clone(),
-            sink: sink.clone(),
+            sink: ear,
             clock: Clock::Fixed(NOW),
             settings,
         });

@@ -1,8 +1,10 @@
 //! Many hands at one conversation: nothing waits for ever, and the story stays in order.
 
-use crate::stage::user;
-use crate::talk::{Talk, quick};
+use crate::stage::{Notes, user};
+use crate::talk::{Home, Talk, quick};
 use dryad_agent::conversation::{Conversation, Summary};
+use dryad_agent::event_sink::EventSink;
+use dryad_protocol::event::Event;
 use dryad_protocol::thinking::ThinkingLevel;
 use dryad_session::context;
 use dryad_session::open::Opening;
@@ -10,6 +12,7 @@ use dryad_session::session::Session;
 use dryad_testkit::chat::{self, Chat};
 use dryad_testkit::loopback::Reply;
 use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Replies that take a moment, so that others get in between.
@@ -88,4 +91,63 @@ fn in_order(events: &[Value]) {
         }
     }
     assert_eq!(open, Vec::<&str>::new());
+}
+
+/// Asks the conversation about everything whenever it hears anything.
+#[derive(Default)]
+struct Nosy {
+    notes: Arc<Notes>,
+    conversation: Mutex<Option<Conversation>>,
+}
+
+impl EventSink for Nosy {
+    fn emit(&self, event: &Event<'_>) {
+        self.notes.emit(event);
+        let conversation = self.conversation.lock().unwrap().clone();
+        if let Some(conversation) = conversation {
+            let state = conversation.state();
+            assert_eq!(state.auto_compaction_enabled, conversation.auto_compaction());
+            conversation.set_thinking(ThinkingLevel::Off);
+            conversation.set_auto_retry(true);
+            conversation.stats(dryad_session::stats::Scope::Branch);
+        }
+    }
+}
+
+#[tokio::test]
+async fn whoever_hears_of_something_may_ask_right_away() {
+    let nosy = Arc::new(Nosy::default());
+    let home = Home::new();
+    let session = home.create();
+    let mut settings = quick();
+    settings.compaction.threshold_tokens = Some(1000);
+    settings.compaction.keep_recent_tokens = 1;
+    let full = Chat::new().text("full").usage(5000, 1).reply();
+    let replies = vec![
+        chat::overloaded(),
+        chat::text("one"),
+        chat::too_long(),
+        chat::text("sum"),
+        chat::text("short"),
+        full,
+        chat::text("sum"),
+        chat::text("short"),
+        chat::text("on"),
+        chat::text("reminded"),
+        chat::text("again"),
+        chat::text("and again"),
+    ];
+    let talk = home.talk_to(nosy.notes.clone(), nosy.clone(), session, settings, replies);
+    *nosy.conversation.lock().unwrap() = Some(talk.conversation.clone());
+    talk.conversation.steer(user("first of all"));
+    // A conversation that waited for itself would hang here, and the runner would end it.
+    talk.prompt("one").await;
+    let list = json!([{"name": "Work", "tasks": [{"content": "paint"}]}]);
+    talk.conversation.set_todos(serde_json::from_value(list).unwrap());
+    talk.prompt("two").await;
+    talk.conversation.new_session(None).await.unwrap();
+    *nosy.conversation.lock().unwrap() = None;
+    for kind in ["auto_retry_end", "auto_compaction_end", "todo_reminder", "agent_settled"] {
+        assert!(!talk.events(kind).is_empty(), "{kind} was told");
+    }
 }
