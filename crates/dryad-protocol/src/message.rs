@@ -199,6 +199,9 @@ pub struct BranchSummaryMessage {
 pub struct CompactionSummaryMessage {
     /// The summary.
     pub summary: String,
+    /// Two or three sentences of it, for lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short_summary: Option<String>,
     /// How many tokens the context had before.
     #[serde(default)]
     pub tokens_before: u64,

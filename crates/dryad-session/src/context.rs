@@ -78,8 +78,8 @@ pub(crate) fn said(session: &Session, problems: &mut Vec<Problem>) -> Vec<(Entry
     let pruned = pruned(session, &visible, problems);
     let mut said = Vec::with_capacity(visible.nodes.len() + 1);
     if let Some((node, compaction, timestamp)) = visible.compaction {
-        let Compaction { summary, tokens_before, .. } = compaction;
-        let message = CompactionSummaryMessage { summary, tokens_before, timestamp };
+        let Compaction { summary, short_summary, tokens_before, .. } = compaction;
+        let message = CompactionSummaryMessage { summary, short_summary, tokens_before, timestamp };
         said.push((node.id.clone(), Arc::new(Message::CompactionSummary(message))));
     }
     let nodes: Vec<_> = visible.nodes.into_iter().filter(|node| node.kind.is_said()).collect();

@@ -68,6 +68,8 @@ async fn when_little_room_is_left_the_older_part_is_summarised_and_the_work_goes
         (&json!(false), &json!(false), &json!("context-full"))
     );
     assert_eq!((&end["result"]["shortSummary"], &end["result"]["tokensBefore"]), (&json!("in short"), &json!(5010)));
+    let summary = serde_json::to_value(&*talk.conversation.messages()[0]).unwrap();
+    assert_eq!((&summary["role"], &summary["shortSummary"]), (&json!("compactionSummary"), &json!("in short")));
     let sent = talk.request(4)["messages"].to_string();
     assert!(sent.contains("## Goal\\nall") && !sent.contains("first"), "{sent}");
     let (told, file) = (talk.told(), talk.file());

@@ -72,6 +72,7 @@ fn message_of(body: &EntryBody) -> Option<Arc<Message>> {
         }))),
         EntryBody::Compaction(compaction) => Some(Arc::new(Message::CompactionSummary(CompactionSummaryMessage {
             summary: summary(&compaction.summary)?,
+            short_summary: None,
             tokens_before: compaction.tokens_before,
             timestamp: dryad_protocol::time::Timestamp::default(),
         }))),
