@@ -1,5 +1,7 @@
 //! RPC mode: the built program with a host in front of it.
 
+mod hosts;
+mod load;
 mod pattern;
 mod transcript;
 
