@@ -6,6 +6,7 @@
 
 mod help;
 mod region;
+mod rpc;
 mod settings;
 
 use crate::process;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const CLI: &str = "docs/cli.md";
 const CONFIG: &str = "docs/config.md";
+const RPC: &str = "docs/rpc.md";
 const SAFETY: &str = "docs/safety.md";
 
 /// The program that the document on safety shows.
@@ -61,6 +63,12 @@ impl Document {
         Ok(Self { path, present, current })
     }
 
+    /// A document of which everything is generated.
+    fn whole(repository: &Repository, path: &'static str, current: String) -> Self {
+        let present = repository.read(path).unwrap_or_default();
+        Self { path, present, current }
+    }
+
     fn is_stale(&self) -> bool {
         self.present != self.current
     }
@@ -100,6 +108,7 @@ fn from_binary(repository: &Repository) -> Result<Vec<Document>> {
         let table = settings::table(&serde_json::from_str(&list)?)?;
         documents.push(Document::new(repository, CONFIG, "settings", &table)?);
     }
+    documents.extend(rpc::documents(repository, &binary)?);
     Ok(documents)
 }
 

@@ -7,6 +7,7 @@
 mod bench;
 mod catalogue;
 mod ci;
+mod conformance;
 mod docs;
 mod packages;
 mod peers;
@@ -43,6 +44,12 @@ enum Chore {
         #[arg(long)]
         doc: bool,
     },
+    /// Drive the binary with clients that others have published
+    Conformance {
+        /// With the client of oh-my-pi, too, which is a large download
+        #[arg(long)]
+        all: bool,
+    },
     /// Install the published programs that tests and benchmarks compare with, under target/
     Peers,
     /// Measure the binary beside the floor program, rg, fd and ast-grep; ratios within one run
@@ -71,6 +78,7 @@ fn run(chore: Chore, repository: &Repository) -> Result<bool> {
         Chore::Tidy { docs } => tidy::run(repository, tidy::Scope::from_flag(docs)),
         Chore::Docs => docs::write(repository).map(|()| true),
         Chore::Ci { doc } => ci::run(repository, doc),
+        Chore::Conformance { all } => conformance::run(repository, all),
         Chore::Peers => peers::ensure(repository).map(|()| true),
         Chore::Bench(arguments) => bench::run(repository, &arguments),
         Chore::Catalogue { package_dir } => catalogue::run(&package_dir).map(|()| true),

@@ -13,6 +13,12 @@ const PROGRAMS: [(&str, &str); 5] =
 /// Pi, in the version whose sessions are known to be right.
 const PI: &str = "@earendil-works/pi-coding-agent@0.74.2";
 
+/// oh-my-pi, in a version whose client is known.
+const OH_MY_PI: &str = "@oh-my-pi/pi-coding-agent@18.2.3";
+
+/// What oh-my-pi runs on.
+const BUN: &str = "bun@1";
+
 /// Installs what is missing.
 pub(crate) fn ensure(repository: &Repository) -> Result<()> {
     let root = repository.root();
@@ -39,16 +45,27 @@ fn install(directory: &Path, packages: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn pi(directory: &Path) -> Result<()> {
-    if directory.join("node_modules/@earendil-works/pi-coding-agent").is_dir() {
+/// Installs Pi where it is missing.
+pub(crate) fn pi(directory: &Path) -> Result<()> {
+    npm(directory, "@earendil-works/pi-coding-agent", &[PI], &["--ignore-scripts"])
+}
+
+/// Installs oh-my-pi and what it runs on where they are missing.
+pub(crate) fn oh_my_pi(directory: &Path) -> Result<()> {
+    npm(directory, "@oh-my-pi/pi-coding-agent", &[OH_MY_PI, BUN], &[])
+}
+
+fn npm(directory: &Path, name: &str, packages: &[&str], flags: &[&str]) -> Result<()> {
+    if directory.join("node_modules").join(name).is_dir() {
         return Ok(());
     }
-    println!("packages: {PI} will be installed in {}", directory.display());
+    let packages_text = packages.join(" ");
+    println!("packages: {packages_text} will be installed in {}", directory.display());
     make_directory(directory)?;
     let mut npm = process::npm(directory);
-    npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]).arg(directory).arg(PI);
+    npm.args(["install", "--no-audit", "--no-fund"]).args(flags).arg("--prefix").arg(directory).args(packages);
     if !process::succeeds(&mut npm)? {
-        bail!("{PI} could not be installed; try `npm install {PI}` by hand to see why");
+        bail!("{packages_text} could not be installed; try `npm install {packages_text}` by hand to see why");
     }
     Ok(())
 }

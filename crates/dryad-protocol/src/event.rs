@@ -13,8 +13,9 @@ pub use session::{
 };
 
 use crate::call::ToolResult;
-use crate::content::ToolCall;
+use crate::content::{AssistantBlock, ToolCall};
 use crate::message::{AssistantMessage, Message};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub enum Event<'a> {
 }
 
 /// Beginnings and ends of runs and turns.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum RunEvent<'a> {
     /// A prompt was taken up.
@@ -60,7 +61,7 @@ pub enum RunEvent<'a> {
 }
 
 /// The life of one message.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum MessageEvent<'a> {
     /// A message begins; a streamed one is still empty.
@@ -74,6 +75,7 @@ pub enum MessageEvent<'a> {
         assistant_message_event: AssistantMessageEvent<'a>,
         /// The message so far.
         #[serde(serialize_with = "as_message")]
+        #[schemars(with = "Message")]
         message: &'a AssistantMessage,
     },
     /// A message is complete.
@@ -84,18 +86,19 @@ pub enum MessageEvent<'a> {
 }
 
 /// What was added to a streamed message.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct AssistantMessageEvent<'a> {
     /// Which kind of growth.
     #[serde(flatten)]
     pub growth: Growth<'a>,
     /// The message so far.
     #[serde(serialize_with = "as_message")]
+    #[schemars(with = "Message")]
     pub partial: &'a AssistantMessage,
 }
 
 /// The growth of one block of a streamed message.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[expect(missing_docs, reason = "the names are the wire's; start, delta and end of each kind of block")]
 pub enum Growth<'a> {
@@ -134,12 +137,13 @@ pub enum Growth<'a> {
     ToolCallEnd {
         content_index: usize,
         #[serde(serialize_with = "as_block")]
+        #[schemars(with = "AssistantBlock")]
         tool_call: &'a ToolCall,
     },
 }
 
 /// The life of one tool call.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum ToolEvent<'a> {
     /// The call begins.

@@ -1,9 +1,10 @@
 //! Rules that watch what a model writes while it writes it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One stream rule, in the wire's form.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StreamRule {
     /// The file's name without its ending.
@@ -33,7 +34,7 @@ pub struct StreamRule {
 }
 
 /// When a match interrupts the model.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RuleInterrupt {
     /// Always.
@@ -48,7 +49,7 @@ pub enum RuleInterrupt {
 }
 
 /// Where a rule comes from.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleSource {
     /// Whose configuration it is, for example `dryad`.
@@ -62,7 +63,7 @@ pub struct RuleSource {
 }
 
 /// Whose rule it is.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleLevel {
     /// The user's.

@@ -1,5 +1,9 @@
 //! What responses carry, where it is not a noun of another crate.
 
+mod state;
+
+pub use state::{BranchMessage, BranchMessages, SessionState, SessionStats, TokenCounts, ToolDump, WireContextUsage};
+
 use dryad_protocol::action::PendingAction;
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::id::OperationId;

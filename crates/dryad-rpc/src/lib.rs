@@ -20,6 +20,7 @@ pub mod outbox;
 pub mod program;
 pub mod reader;
 pub mod response;
+pub mod schema;
 pub mod server;
 pub mod sink;
 pub mod stdio;

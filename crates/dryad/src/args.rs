@@ -225,6 +225,9 @@ pub(crate) enum Command {
     /// Print the table of settings as JSON
     #[command(hide = true)]
     SettingsSchema,
+    /// Print the frames of RPC mode as JSON Schema, and the rows of their tables
+    #[command(hide = true)]
+    RpcSchema,
 }
 
 #[derive(Parser)]

@@ -18,6 +18,7 @@ mod pending;
 mod redo;
 mod rewrite;
 mod rpc;
+mod rpc_schema;
 mod sessions;
 mod settings_schema;
 mod show;
@@ -59,5 +60,6 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Arguments::Command(Command::Doctor { json, cwd }) => doctor::run(json, cwd.as_deref()).await,
         Arguments::Command(Command::Completions { shell }) => completions::run(shell),
         Arguments::Command(Command::SettingsSchema) => settings_schema::run(),
+        Arguments::Command(Command::RpcSchema) => rpc_schema::run(),
     }
 }

@@ -1,10 +1,11 @@
 //! Events of the safety protocol.
 
 use crate::action::ResolutionAction;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What the safety protocol did. All of it is for watching; nobody has to answer.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum SafetyEvent<'a> {
     /// A call is about to run that can be neither previewed nor undone.

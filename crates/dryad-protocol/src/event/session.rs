@@ -3,6 +3,7 @@
 use crate::entry::Compaction;
 use crate::rule::StreamRule;
 use crate::todo::TodoTask;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a conversation does by itself, and what waits in it.
@@ -20,7 +21,7 @@ pub enum SessionEvent<'a> {
 }
 
 /// A failed request is made again.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum RetryEvent<'a> {
     /// The next attempt is waited for.
@@ -63,7 +64,7 @@ pub enum RetryEvent<'a> {
 }
 
 /// Why room is made in the context.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionReason {
     /// Somebody asked for it.
@@ -75,7 +76,7 @@ pub enum CompactionReason {
 }
 
 /// How room is made in the context.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompactionAction {
     /// The older part is told by a summary.
@@ -84,7 +85,7 @@ pub enum CompactionAction {
 
 /// Room is made in the context. Each beginning and end is told in two forms: the founding one, for what
 /// happens by itself, and the one that newer hosts know, for all.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum CompactionEvent<'a> {
     /// It begins by itself.
@@ -135,7 +136,7 @@ pub enum CompactionEvent<'a> {
 }
 
 /// The model is led.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum GuideEvent<'a> {
     /// What the model wrote matches stream rules.
@@ -157,7 +158,7 @@ pub enum GuideEvent<'a> {
 }
 
 /// What waits, and whether anything is left to do.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum QueueEvent<'a> {
     /// What waits has changed.

@@ -2,32 +2,18 @@
 
 use super::safety;
 use crate::command::SessionCommand;
-use crate::data::{Branched, Changed, Commands, Exported, LastText, Messages};
+use crate::data::{
+    BranchMessage, BranchMessages, Branched, Changed, Commands, Exported, LastText, Messages, SessionStats,
+};
 use crate::desk::Desk;
 use crate::response::Reply;
-use dryad_agent::conversation::{ContextUsage, ConversationError};
+use dryad_agent::conversation::ConversationError;
 use dryad_protocol::entry::TitleSource;
 use dryad_protocol::id::EntryId;
 use dryad_session::kind::Kind;
-use dryad_session::stats::{Scope, Stats};
-use serde::Serialize;
+use dryad_session::stats::Scope;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// The figures, with what newer clients look for.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Figures {
-    #[serde(flatten)]
-    stats: Stats,
-    premium_requests: u64,
-    context_usage: ContextUsage,
-}
-
-#[derive(Serialize)]
-struct BranchMessages<M> {
-    messages: M,
-}
 
 pub(crate) async fn handle(desk: &Arc<Desk>, command: SessionCommand) -> Reply {
     let conversation = &desk.conversation;
@@ -45,12 +31,14 @@ pub(crate) async fn handle(desk: &Arc<Desk>, command: SessionCommand) -> Reply {
             desk.dialogs.withdraw_all();
             changed(desk, conversation.clone_branch().await)
         }
-        SessionCommand::GetBranchMessages => Reply::data(&BranchMessages { messages: conversation.branch_messages() }),
-        SessionCommand::GetSessionStats => Reply::data(&Figures {
-            stats: conversation.stats(Scope::Branch),
-            premium_requests: 0,
-            context_usage: conversation.context_usage(),
-        }),
+        SessionCommand::GetBranchMessages => {
+            let messages = conversation.branch_messages().into_iter().map(BranchMessage::from).collect();
+            Reply::data(&BranchMessages { messages })
+        }
+        SessionCommand::GetSessionStats => {
+            let (stats, usage) = (conversation.stats(Scope::Branch), conversation.context_usage());
+            Reply::data(&SessionStats::new(stats, usage))
+        }
         SessionCommand::ExportHtml { output_path } => export(desk, output_path).await,
         SessionCommand::GetLastAssistantText => Reply::data(&LastText { text: conversation.last_assistant_text() }),
         SessionCommand::SetSessionName { name } => match conversation.set_name(&plain(&name), TitleSource::User) {

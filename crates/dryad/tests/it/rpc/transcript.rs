@@ -14,13 +14,17 @@
 //! | `deltas "…"` | the next deltas together |
 //! | `check NAME "…"`, `missing NAME` | what the workspace holds by then |
 //! | `close`, `term` | the host closes its side, or sends a signal |
+//! | `nonsense` | what is sent need not follow the schema |
 //! | `exit N` | the program ends so, and has said nothing more |
 
 use super::pattern::{Names, filled, fits};
 use crate::scene::{Scene, signal};
+use dryad_rpc::schema;
+use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Stdio};
+use std::sync::LazyLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -72,6 +76,18 @@ enum Step {
     Close,
     Terminate,
     Exit(i32),
+    Nonsense,
+}
+
+/// The published schemas.
+static INBOUND: LazyLock<Validator> = LazyLock::new(|| jsonschema::validator_for(&schema::inbound()).unwrap());
+static OUTBOUND: LazyLock<Validator> = LazyLock::new(|| jsonschema::validator_for(&schema::outbound()).unwrap());
+
+fn check(validator: &Validator, frame: &Value) -> Result<(), String> {
+    match validator.validate(frame) {
+        Ok(()) => Ok(()),
+        Err(_) => Err(format!("not as the schema says: {frame}")),
+    }
 }
 
 impl Transcript {
@@ -115,6 +131,7 @@ impl Transcript {
                     let (name, value) = rest.split_once('=').unwrap();
                     Step::Environment(name.to_owned(), value.to_owned())
                 }
+                "nonsense" => Step::Nonsense,
                 "close" => Step::Close,
                 "term" => Step::Terminate,
                 "exit" => Step::Exit(rest.parse().unwrap()),
@@ -144,6 +161,8 @@ struct Host {
     names: Names,
     /// The last frames, for the report.
     seen: Vec<String>,
+    /// Whether what is sent follows the published schema.
+    sends_sense: bool,
 }
 
 impl Host {
@@ -182,15 +201,19 @@ impl Host {
         let input = program.stdin.take();
         let mut names = Names::new();
         names.insert("$work".to_owned(), json!(scene.work()));
-        Self { program, input, lines, names, seen: Vec::new() }
+        let sends_sense = !steps.iter().any(|(_, step)| matches!(step, Step::Nonsense));
+        Self { program, input, lines, names, seen: Vec::new(), sends_sense }
     }
 
     fn step(&mut self, scene: &Scene, step: &Step) -> Result<(), String> {
         match step {
             Step::Script(_) | Step::File(..) | Step::Setting(_) | Step::Home(..) => Ok(()),
-            Step::Environment(..) | Step::Arguments(_) => Ok(()),
+            Step::Environment(..) | Step::Arguments(_) | Step::Nonsense => Ok(()),
             Step::Send(frame) => {
                 let frame = filled(frame, &self.names);
+                if self.sends_sense {
+                    check(&INBOUND, &frame)?;
+                }
                 self.send(frame.to_string().as_bytes())
             }
             Step::Bytes(bytes) => self.send(bytes),
@@ -263,7 +286,9 @@ impl Host {
             }
         })?;
         self.seen.push(line.chars().take(300).collect());
-        serde_json::from_str(&line).map_err(|error| format!("no frame: {error}: {line}"))
+        let frame = serde_json::from_str(&line).map_err(|error| format!("no frame: {error}: {line}"))?;
+        check(&OUTBOUND, &frame)?;
+        Ok(frame)
     }
 
     fn exit(&mut self, code: i32) -> Result<(), String> {
