@@ -13,6 +13,12 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
+/// The folder in the root of a workspace that holds its id.
+pub(crate) const FOLDER: &str = ".dryad";
+
+/// What lies in it besides the user's own settings.
+pub(crate) const OWN_FILES: [&str; 2] = ["workspace-id", ".gitignore"];
+
 /// A workspace: its root and its id.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Identity {
@@ -54,6 +60,13 @@ pub fn find_or_make(directory: &Path, states: &Path, fresh: &str) -> io::Result<
 /// Where the workspace of this state was seen last.
 pub fn last_seen(state: &Path) -> Option<PathBuf> {
     fs::read(state.join("root")).ok().map(|root| PathBuf::from(OsString::from_vec(root)))
+}
+
+/// Brings the id file back that somebody has removed. Where none can be made there was none.
+pub fn restore(root: &Path, id: &str) {
+    if root.is_dir() && read(root).is_ok_and(|found| found.is_none()) {
+        make(root, id).ok();
+    }
 }
 
 fn make(root: &Path, id: &str) -> io::Result<Identity> {

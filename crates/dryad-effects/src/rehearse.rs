@@ -26,6 +26,7 @@ mod message;
 mod mounts;
 mod move_tree;
 mod notify;
+mod own;
 mod places;
 mod probe;
 mod quota;
@@ -145,7 +146,7 @@ impl Rehearsal {
                     Ladder::forget(&request.probe());
                     reasons.push(format!("{rung}: {error}"));
                 }
-                other => return other,
+                other => return other.map(own::spare),
             }
         }
         Err(RehearsalError::NoRung { reasons })

@@ -8,6 +8,7 @@ mod changes;
 mod sessions;
 mod staged;
 mod syntax;
+mod try_command;
 
 pub(crate) use changes::{LogArguments, PlaceArguments, RedoArguments, ShowArguments, UndoArguments, WayArguments};
 pub(crate) use sessions::{
@@ -16,6 +17,7 @@ pub(crate) use sessions::{
 };
 pub(crate) use staged::{ApplyArguments, AuditArguments, DiscardArguments, PendingArguments};
 pub(crate) use syntax::{GrepAstArguments, RewriteArguments, SyntaxArguments};
+pub(crate) use try_command::{NetworkChoice, TryArguments};
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -184,6 +186,8 @@ pub(crate) enum Command {
     Sessions(SessionsArguments),
     /// Begin anew at an earlier prompt, in a session of its own; --undo takes back what was done since
     Branch(BranchArguments),
+    /// See what a command would do before it does it: rehearse it, then apply or discard what it changed
+    Try(TryArguments),
     /// List what waits for a decision in this workspace, or show one of it with its difference
     Pending(PendingArguments),
     /// Carry out what waits, after showing it

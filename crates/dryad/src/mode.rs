@@ -23,6 +23,7 @@ mod sessions;
 mod settings_schema;
 mod show;
 mod staged;
+mod try_command;
 mod undo;
 mod verify;
 
@@ -45,6 +46,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Arguments::Command(Command::Demo { keep }) => demo::run(keep).await,
         Arguments::Command(Command::Sessions(arguments)) => sessions::run(arguments).await,
         Arguments::Command(Command::Branch(arguments)) => branch::run(&arguments),
+        Arguments::Command(Command::Try(arguments)) => try_command::run(&arguments).await,
         Arguments::Command(Command::Pending(arguments)) => pending::run(&arguments),
         Arguments::Command(Command::Apply(arguments)) => apply::run(&arguments).await,
         Arguments::Command(Command::Discard(arguments)) => discard::run(&arguments).await,

@@ -52,6 +52,15 @@ pub(crate) fn report(failure: &Failure) {
     err.write_all(text.as_bytes()).ok();
 }
 
+/// Writes a text to standard error, beside what goes to standard output.
+///
+/// # Errors
+///
+/// As [`print`].
+pub(crate) fn aside(text: &str) -> Result<(), Failure> {
+    io::stderr().lock().write_all(text.as_bytes()).or_else(|error| unless_closed(&error))
+}
+
 /// Writes a remark to standard error.
 pub(crate) fn note(text: &str) {
     let mut err = io::stderr().lock();

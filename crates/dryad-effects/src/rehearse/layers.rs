@@ -141,6 +141,12 @@ fn make_base(base: &Path) -> io::Result<()> {
     is_ours.then_some(()).ok_or_else(refusal)
 }
 
+/// Makes a directory anew, empty.
+pub(super) fn renew(path: &Path) -> io::Result<()> {
+    remove_tree(path)?;
+    private_directory(path)
+}
+
 fn private_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }

@@ -1,11 +1,11 @@
 //! Puts a rehearsal in namespaces together: trees, layers, masks; runs it; reads what it left.
 
 use super::capture::{self, Captured, Covered};
-use super::layers::{Base, Claim, sweep};
-use super::message::{Overlay, Play, Stage, Task};
+use super::layers::{Base, Claim, renew, sweep};
+use super::message::{Ended, Overlay, Play, Stage, Task};
 use super::roots::{self, Tree};
 use super::run::{self, Performance};
-use super::{Limit, Network, RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts, mounts};
+use super::{Limit, Network, RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts, mounts, own};
 use crate::process::Surroundings;
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::FileTime;
@@ -32,14 +32,17 @@ const CONTROL: [&str; 9] = [
 /// The same, in the directory each user has for such things.
 const OWN_CONTROL: [&str; 4] = ["bus", "systemd/private", "podman/podman.sock", "docker.sock"];
 
-/// A rehearsal with its directories made.
-struct Set {
+/// Where a rehearsal takes place, as long as its directories are there.
+#[derive(Clone, Debug)]
+pub(super) struct Scene {
     trees: Vec<Tree>,
     split: Vec<PathBuf>,
     stage: Stage,
-    claims: Vec<Claim>,
     begun: FileTime,
 }
+
+/// What was found in the layers, and what hindered the command.
+type Seen = (Captured, Vec<Limit>);
 
 /// Runs a command in namespaces and reads what it changed.
 pub(super) async fn rehearse(
@@ -52,25 +55,71 @@ pub(super) async fn rehearse(
     if cancel.is_cancelled() {
         return Ok(Rehearsed::nothing(rung));
     }
-    let set = build(request, rung)?;
-    let command = &request.command;
-    let play = Play::of(request);
-    let task = Task::Run { stage: set.stage.clone(), play };
-    let performance = run::perform(&request.helper, &task, command, surroundings, cancel, on_update).await?;
-    if let Some(held) = performance.ended.over_quota {
-        let outcome = Box::new(performance.outcome);
-        return Err(RehearsalError::Quota { held, limit: request.quota, outcome });
+    let (scene, claims) = build(request, rung)?;
+    let performance = scene.play(request, surroundings, cancel, on_update).await?;
+    let Performance { outcome, mut ended, memory } = performance;
+    let (connects, left_running) = (std::mem::take(&mut ended.connects), std::mem::take(&mut ended.left_running));
+    let (seen, memory) = scene.clone().look(ended, memory).await?;
+    let (Captured { changes, contents, outside_writes, not_carried, changed_meanwhile }, limits) = seen;
+    Ok(Rehearsed {
+        outcome,
+        changes,
+        contents,
+        outside_writes,
+        not_carried,
+        changed_meanwhile,
+        network_attempts: attempts(connects),
+        left_running,
+        limits,
+        rung,
+        scene: Some(scene),
+        _claims: claims,
+        _memory: memory,
+    })
+}
+
+impl Rehearsed {
+    /// Whether another command can be run on top of this one.
+    pub fn can_go_on(&self) -> bool {
+        self.scene.as_ref().is_some_and(|scene| scene.stage.overlays.iter().all(|overlay| overlay.layer.is_some()))
     }
-    tokio::task::spawn_blocking(move || set.read(performance, rung))
-        .await
-        .map_err(|error| RehearsalError::Capture(io::Error::other(error)))?
+
+    /// Runs another command where this one has left off. What both have changed is one change set afterwards; the
+    /// outcome stays that of the first.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started; then everything is as before, unless what it changed cannot be read.
+    pub async fn go_on(
+        &mut self,
+        request: &RehearsalRequest,
+        surroundings: &Surroundings,
+        cancel: &CancellationToken,
+        on_update: &(dyn Fn(String) + Send + Sync),
+    ) -> Result<(), RehearsalError> {
+        let Some(scene) = self.scene.clone().filter(|_| self.can_go_on()) else {
+            let reason = "its layers are gone or in memory".to_owned();
+            return Err(RehearsalError::Refused { step: "go on with the rehearsal".to_owned(), reason });
+        };
+        scene.renew_work().map_err(RehearsalError::Layers)?;
+        let mut ended = scene.play(request, surroundings, cancel, on_update).await?.ended;
+        self.network_attempts.extend(attempts(std::mem::take(&mut ended.connects)));
+        self.left_running.extend(std::mem::take(&mut ended.left_running));
+        let ((captured, limits), _) = scene.look(ended, None).await?;
+        (self.changes, self.contents, self.limits) = (captured.changes, captured.contents, limits);
+        self.outside_writes = captured.outside_writes;
+        self.not_carried = captured.not_carried;
+        self.changed_meanwhile = captured.changed_meanwhile;
+        own::spare_in(self);
+        Ok(())
+    }
 }
 
 /// Makes the directories.
-fn build(request: &RehearsalRequest, rung: Rung) -> Result<Set, RehearsalError> {
+fn build(request: &RehearsalRequest, rung: Rung) -> Result<(Scene, Vec<Claim>), RehearsalError> {
     sweep(&request.state);
     let plan = roots::plan(&request.roots, &request.watched).map_err(RehearsalError::Roots)?;
-    let layers = || -> io::Result<Set> {
+    let layers = || -> io::Result<(Scene, Vec<Claim>)> {
         let mut claims = vec![Claim::new(&request.state, Base::Given)?];
         let mut overlays = Vec::new();
         for (index, tree) in plan.trees.iter().enumerate() {
@@ -99,7 +148,7 @@ fn build(request: &RehearsalRequest, rung: Rung) -> Result<Set, RehearsalError> 
         let facts = fs::metadata(&mount_point)?;
         let begun = u32::try_from(facts.ctime_nsec()).ok().and_then(|rest| FileTime::new(facts.ctime(), rest));
         let begun = begun.ok_or(io::ErrorKind::InvalidData)?;
-        Ok(Set { trees: plan.trees.clone(), split: plan.split.clone(), stage, claims, begun })
+        Ok((Scene { trees: plan.trees.clone(), split: plan.split.clone(), stage, begun }, claims))
     };
     layers().map_err(RehearsalError::Layers)
 }
@@ -166,10 +215,46 @@ fn passed(request: &RehearsalRequest) -> Vec<FilePath> {
     agent.into_iter().map(FilePath::new).collect()
 }
 
-impl Set {
-    /// Reads the layers of a rehearsal that is over.
-    fn read(self, performance: Performance, rung: Rung) -> Result<Rehearsed, RehearsalError> {
-        let Performance { outcome, ended, memory } = performance;
+impl Scene {
+    /// Runs the command of `request` here.
+    async fn play(
+        &self,
+        request: &RehearsalRequest,
+        surroundings: &Surroundings,
+        cancel: &CancellationToken,
+        on_update: &(dyn Fn(String) + Send + Sync),
+    ) -> Result<Performance, RehearsalError> {
+        let task = Task::Run { stage: self.stage.clone(), play: Play::of(request) };
+        let performance =
+            run::perform(&request.helper, &task, &request.command, surroundings, cancel, on_update).await?;
+        match performance.ended.over_quota {
+            Some(held) => {
+                let outcome = Box::new(performance.outcome);
+                Err(RehearsalError::Quota { held, limit: request.quota, outcome })
+            }
+            None => Ok(performance),
+        }
+    }
+
+    /// Gives every layer an empty work directory: a used one cannot be mounted again.
+    fn renew_work(&self) -> io::Result<()> {
+        for layer in self.stage.overlays.iter().filter_map(|overlay| overlay.layer.as_ref()) {
+            renew(&layer.as_path().join("work"))?;
+        }
+        Ok(())
+    }
+
+    /// Reads the layers of a command that is over, on a thread where blocking is allowed.
+    async fn look(self, ended: Ended, memory: Option<OwnedFd>) -> Result<(Seen, Option<OwnedFd>), RehearsalError> {
+        tokio::task::spawn_blocking(move || {
+            let seen = self.read(ended, memory.as_ref())?;
+            Ok((seen, memory))
+        })
+        .await
+        .map_err(|error| RehearsalError::Capture(io::Error::other(error)))?
+    }
+
+    fn read(self, ended: Ended, memory: Option<&OwnedFd>) -> Result<Seen, RehearsalError> {
         let read_only: Vec<&Path> = ended.read_only.iter().map(|(path, _)| path.as_path()).collect();
         let covered: Vec<Covered> = self
             .trees
@@ -179,31 +264,17 @@ impl Set {
             .filter(|(_, (tree, _))| !read_only.contains(&tree.root.as_path()))
             .map(|(index, (tree, overlay))| Covered {
                 root: tree.root.clone(),
-                upper: upper(index, overlay, memory.as_ref()),
+                upper: upper(index, overlay, memory),
                 granted: tree.granted,
             })
             .collect();
-        let Captured { changes, contents, outside_writes, not_carried, changed_meanwhile } =
-            capture::capture(&covered, self.begun).map_err(RehearsalError::Capture)?;
+        let captured = capture::capture(&covered, self.begun).map_err(RehearsalError::Capture)?;
         let foreign: Vec<Limit> =
             self.trees.iter().filter(|tree| tree.granted).filter_map(|tree| foreign_in(&tree.root)).collect();
         let split = self.split.into_iter().map(Limit::Split);
         let read_only = ended.read_only.into_iter().map(|(path, why)| Limit::ReadOnly(path.as_path().to_owned(), why));
         let unseen = ended.unwatched.map(Limit::Unwatched).or(ended.deaf.then_some(Limit::Deaf));
-        Ok(Rehearsed {
-            outcome,
-            changes,
-            contents,
-            outside_writes,
-            not_carried,
-            changed_meanwhile,
-            network_attempts: attempts(ended.connects),
-            left_running: ended.left_running,
-            limits: split.chain(read_only).chain(foreign).chain(unseen).collect(),
-            rung,
-            _claims: self.claims,
-            _memory: memory,
-        })
+        Ok((captured, split.chain(read_only).chain(foreign).chain(unseen).collect()))
     }
 }
 

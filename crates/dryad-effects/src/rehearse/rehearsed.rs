@@ -2,6 +2,7 @@
 
 use super::capture::{self, Content, NotCarried, OutsideWrite};
 use super::layers::Claim;
+use super::places::Scene;
 use super::{Rung, message};
 use crate::contents::Contents;
 use crate::vault::{Vault, VaultError};
@@ -41,6 +42,8 @@ pub struct Rehearsed {
     pub limits: Vec<Limit>,
     /// How it was run.
     pub rung: Rung,
+    /// Where it took place, if another command can follow.
+    pub(super) scene: Option<Scene>,
     pub(super) _claims: Vec<Claim>,
     pub(super) _memory: Option<OwnedFd>,
 }
@@ -93,6 +96,7 @@ impl Rehearsed {
             left_running: Vec::new(),
             limits: Vec::new(),
             rung,
+            scene: None,
             _claims: Vec::new(),
             _memory: None,
         }

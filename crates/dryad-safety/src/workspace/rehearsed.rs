@@ -2,6 +2,7 @@
 
 use super::{Workspace, WorkspaceError, append_files, unusable};
 use dryad_effects::contents::Contents;
+use dryad_effects::identity;
 use dryad_effects::rehearse::Rehearsed;
 use dryad_effects::texts::Pack;
 use dryad_protocol::operation::{OperationHead, Outcome};
@@ -36,6 +37,7 @@ impl Workspace {
         let _lock = self.lock()?;
         let log = self.log()?;
         log.require_known_version()?;
+        self.restore_mark();
         self.recover_locked(log)?;
         let pack = texts(rehearsed);
         let vault = self.vault()?;
@@ -50,6 +52,16 @@ impl Workspace {
             rehearsed.take_back(vault);
         }
         recorded
+    }
+}
+
+impl Workspace {
+    /// Brings back what undo finds the workspace by, if the command has removed it.
+    fn restore_mark(&self) {
+        let Ok(opened) = self.opened() else { return };
+        if let (Some(root), Some(id)) = (identity::last_seen(&opened.state), opened.state.file_name()) {
+            identity::restore(&root, &id.to_string_lossy());
+        }
     }
 }
 

@@ -28,4 +28,5 @@ mod signals;
 mod syntax;
 mod tasks;
 mod terminal;
+mod try_command;
 mod undo;

@@ -1,6 +1,6 @@
 //! Commands of an agent: rehearsed, applied or staged, and taken back to the byte.
 
-mod print;
+pub(crate) mod print;
 mod rungs;
 
 use crate::scene::{Outcome, Scene, finish};
@@ -204,9 +204,9 @@ fn what_lies_outside_the_roots_is_dropped_and_told() {
 
 #[test]
 fn a_cancelled_rehearsal_changes_nothing_and_leaves_nobody() {
-    let scene = scene(&["echo half > half; exec sleep 987654"]);
+    let scene = scene(&["echo half > half; exec sleep 424243"]);
     let child = scene.command(&["-p", "--mode", "json", "--script", "story.json", "x"]).spawn().unwrap();
-    let command = crate::scene::until("the command runs", || process_named("987654"));
+    let command = crate::scene::until("the command runs", || process_named("424243"));
     crate::scene::signal(child.id(), rustix::process::Signal::INT);
     assert_eq!(finish(child).code, Some(130));
     crate::scene::until("the command ends", || (!crate::scene::is_alive(command)).then_some(()));

@@ -1,0 +1,48 @@
+//! Spares dryad's own mark in a workspace: a command that cleans up everything must not take along what undo needs to
+//! find its way back.
+
+use super::Rehearsed;
+use crate::identity::{FOLDER, OWN_FILES};
+use dryad_protocol::change_set::{Change, ChangeSet};
+use dryad_protocol::image::{BlobId, Image};
+use dryad_protocol::path::FilePath;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Leaves changes of the mark out, unless the directory that it marks goes as well.
+pub(super) fn spare(mut rehearsed: Rehearsed) -> Rehearsed {
+    spare_in(&mut rehearsed);
+    rehearsed
+}
+
+/// The same in place.
+pub(super) fn spare_in(rehearsed: &mut Rehearsed) {
+    let gone: HashSet<&Path> = rehearsed
+        .changes
+        .iter()
+        .filter(|change| change.after == Image::Absent)
+        .map(|change| change.path.as_path())
+        .collect();
+    let is_spared = |change: &Change| marked(&change.path).is_some_and(|place| !gone.contains(place));
+    if !rehearsed.changes.iter().any(is_spared) {
+        return;
+    }
+    let kept = ChangeSet::new(rehearsed.changes.iter().filter(|change| !is_spared(change)).cloned());
+    let needed: HashSet<BlobId> =
+        kept.iter().flat_map(|change| [change.before.blob(), change.after.blob()]).flatten().collect();
+    rehearsed.contents.retain(|content| needed.contains(&content.blob));
+    rehearsed.changes = kept;
+}
+
+/// The directory that a path marks, if it is such a mark: one of the files, or the folder itself.
+fn marked(path: &FilePath) -> Option<&Path> {
+    let path = path.as_path();
+    let is_folder = |path: &Path| path.file_name() == Some(OsStr::new(FOLDER));
+    if is_folder(path) {
+        // The folder may hold settings of the user's own; it is the files in it that count.
+        return OWN_FILES.iter().any(|name| path.join(name).exists()).then(|| path.parent()).flatten();
+    }
+    let folder = path.parent().filter(|parent| is_folder(parent))?;
+    OWN_FILES.iter().any(|name| path.file_name() == Some(OsStr::new(name))).then(|| folder.parent()).flatten()
+}

@@ -1,0 +1,113 @@
+//! `dryad try`: rehearses a command, shows what it would change, and applies, discards or keeps that.
+//!
+//! ```text
+//! command ─► rehearsal (its own terminal, live) ─► changes ─► apply ─► one operation, undone by `dryad undo`
+//!                                                        ├─► discard: every byte as before
+//!                                                        └─► keep ─► pending action for `dryad apply`
+//! ```
+//!
+//! The command runs once at most. Its exit code is the program's, whatever becomes of the changes.
+
+mod ask;
+mod keep;
+mod report;
+mod trial;
+mod words;
+
+use crate::args::TryArguments;
+use crate::output;
+use crate::report::{Exit, Failure};
+use crate::signals::{self, Watch};
+use crate::terminal::{Style, harmless};
+use dryad_protocol::command::CommandEnd;
+use report::Fate;
+use std::io::{self, IsTerminal as _};
+use trial::Trial;
+
+/// What shall become of the changes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Wish {
+    Apply,
+    Discard,
+    Keep,
+    Ask,
+}
+
+/// Rehearses the command and resolves what came of it.
+///
+/// # Errors
+///
+/// When it cannot be rehearsed here, or what it changed cannot be applied or kept.
+pub(super) async fn run(arguments: &TryArguments) -> Result<Exit, Failure> {
+    let wish = wish(arguments);
+    let mut trial = Trial::prepare(arguments, wish).await?;
+    trial.perform().await?;
+    let exit = match trial.rehearsed()?.outcome.end {
+        CommandEnd::Exited { code: 0 } => Exit::Done,
+        CommandEnd::Exited { code } => u8::try_from(code).map_or(Exit::Failed, Exit::Command),
+        CommandEnd::Cancelled | CommandEnd::TimedOut => {
+            output::note("cancelled; nothing was changed");
+            return Err(Failure::cancelled());
+        }
+    };
+    let fate = resolve(&mut trial, wish).await?;
+    if arguments.json {
+        output::print_json(&trial.json(&fate))?;
+    } else {
+        tell(&fate)?;
+    }
+    Ok(exit)
+}
+
+fn wish(arguments: &TryArguments) -> Wish {
+    let is_watched = io::stdin().is_terminal() && io::stdout().is_terminal();
+    match arguments {
+        TryArguments { apply: true, .. } => Wish::Apply,
+        TryArguments { discard: true, .. } => Wish::Discard,
+        TryArguments { keep: true, .. } => Wish::Keep,
+        TryArguments { json: false, .. } if is_watched => Wish::Ask,
+        TryArguments { .. } => Wish::Keep,
+    }
+}
+
+async fn resolve(trial: &mut Trial, wish: Wish) -> Result<Fate, Failure> {
+    if !trial.is_json() {
+        trial.show()?;
+    }
+    if !trial.rehearsed()?.rung.is_dry_run() {
+        return trial.record().await;
+    }
+    if trial.rehearsed()?.changes.is_empty() && wish != Wish::Ask {
+        return Ok(Fate::Nothing);
+    }
+    match wish {
+        Wish::Apply => trial.apply().await,
+        Wish::Keep => trial.keep().await,
+        Wish::Discard => Ok(Fate::Discarded),
+        Wish::Ask if trial.rehearsed()?.changes.is_empty() => Ok(Fate::Nothing),
+        Wish::Ask => ask::ask(trial, &signals::watch(Watch::Aside)).await,
+    }
+}
+
+/// The last word. It goes to standard output where a person, or a script that keeps the id, looks for it.
+fn tell(fate: &Fate) -> Result<(), Failure> {
+    let style = Style::of(&io::stdout());
+    match fate {
+        Fate::Applied { id, paths } => {
+            let line = format!("applied: {paths}, every path verified on disk");
+            output::print(&format!("{}\noperation {id}: `dryad undo {id}` takes it back\n", style.green(&line)))
+        }
+        Fate::Recorded { id, paths } => {
+            output::print(&format!("changed: {paths}\noperation {id}: `dryad undo {id}` takes it back\n"))
+        }
+        Fate::Kept { id, label } => output::print(&format!(
+            "pending action {id}: {}\n`dryad apply {id}` does it without running the command again, `dryad discard {id}` drops it\n",
+            harmless(label)
+        )),
+        Fate::Discarded => {
+            output::note("discarded; nothing was changed");
+            Ok(())
+        }
+        Fate::Nothing => Ok(()),
+    }
+}

@@ -1,0 +1,82 @@
+//! What git would drop is in the change set, because its directory is in the tree: nothing is lost.
+
+use super::{ended, print, scene};
+use crate::rehearsal::print::print_of;
+use crate::scene::Scene;
+use std::path::Path;
+use std::process::Command;
+
+/// A repository with history, a branch, a stash, staged, changed, untracked and ignored files.
+const PREPARE: &str = "
+    git init -q -b main . && git config user.name t && git config user.email t@example.org &&
+    git config gc.auto 0 && echo '*.log' > .gitignore &&
+    echo 1 > tracked && git add . && git commit -qm one &&
+    git branch side && echo 2 > tracked && git commit -qam two &&
+    git checkout -q side && echo s > side-file && git add . && git commit -qm side && git checkout -q main &&
+    git branch doomed side &&
+    echo stashed > tracked && git stash -q && echo staged > staged && git add staged &&
+    echo changed >> tracked && echo mine > untracked && mkdir dir && echo deep > dir/untracked && echo x > a.log
+";
+
+/// What loses something, and how it is seen that it did.
+const COMMANDS: [(&str, &str); 7] = [
+    ("git reset --hard HEAD~1", "test $(cat tracked) = 1 && test ! -e staged"),
+    ("git clean -fd", "test ! -e untracked && test ! -e dir"),
+    ("git clean -fdx", "test ! -e a.log"),
+    ("git checkout -- .", "test $(cat tracked) = 2"),
+    ("git stash drop", "test -z \"$(git stash list)\""),
+    ("git branch -D doomed", "! git rev-parse -q --verify doomed"),
+    ("git stash -q && git rebase -q main side", "test $(git rev-list --count side) = 3"),
+];
+
+fn shell(directory: &Path, home: &Path, script: &str) -> bool {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script]).current_dir(directory).env_clear();
+    command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", home);
+    let output = command.output().unwrap();
+    output.status.success()
+        || !String::from_utf8_lossy(&output.stderr).is_empty() && {
+            assert!(!script.contains("git init"), "{output:?}");
+            false
+        }
+}
+
+fn repository() -> Scene {
+    let scene = scene();
+    assert!(shell(&scene.work(), scene.home().parent().unwrap(), PREPARE));
+    scene
+}
+
+#[test]
+fn every_git_command_that_loses_something_is_applied_and_undone_to_the_byte() {
+    let scene = repository();
+    let home = scene.home().parent().unwrap().to_owned();
+    let before = print(&scene);
+    for (command, happened) in COMMANDS {
+        assert!(!shell(&scene.work(), &home, happened), "{command} has something to do");
+        // The check itself may refresh the index; that is no doing of the command.
+        let before_command = print(&scene);
+        let (_, told) = ended(scene.run(&["try", "--discard", command]), 0);
+        assert_eq!(print(&scene), before_command, "{command} was discarded: {told}");
+        let (_, told) = ended(scene.run(&["try", "--apply", command]), 0);
+        assert!(shell(&scene.work(), &home, happened), "{command} did its work: {told}");
+        assert!(shell(&scene.work(), &home, "git fsck --strict >/dev/null"), "{command} left a sound repository");
+        scene.run(&["undo"]).done();
+        let after = print_of(&scene.work());
+        let differing: Vec<_> = before
+            .keys()
+            .chain(after.keys())
+            .filter(|path| {
+                let content = |print: &crate::rehearsal::print::Print| {
+                    print.get(*path).map(|(mode, _, bytes)| (*mode, bytes.clone()))
+                };
+                !path.ends_with(".git/index") && content(&before) != content(&after)
+            })
+            .collect();
+        assert!(differing.is_empty(), "{command} was undone: {differing:?}");
+        assert!(
+            shell(&scene.work(), &home, "git diff --cached --quiet HEAD -- tracked"),
+            "{command}: the index is back"
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! On a terminal: the command has it, and then the user is asked.
+
+use super::{log, pending, print, scene};
+use crate::scene::{Scene, finish};
+use crate::terminal::terminal;
+use std::io::{Read as _, Write as _};
+
+/// Runs on a terminal and types these keys; the code and what the screen shows.
+fn type_into(scene: &Scene, arguments: &[&str], keys: &str) -> (Option<i32>, String) {
+    let (mut screen, other) = terminal();
+    let mut command = scene.command(arguments);
+    command.env("NO_COLOR", "1").env("PAGER", "cat").env("PS1", "$ ");
+    command.stdin(other.try_clone().unwrap()).stdout(other.try_clone().unwrap()).stderr(other);
+    let child = command.spawn().unwrap();
+    drop(command);
+    screen.write_all(keys.as_bytes()).unwrap();
+    let reading = std::thread::spawn(move || {
+        let mut shown = Vec::new();
+        screen.read_to_end(&mut shown).ok();
+        String::from_utf8_lossy(&shown).replace("\r\n", "\n")
+    });
+    let outcome = finish(child);
+    (outcome.code, reading.join().unwrap())
+}
+
+#[test]
+fn the_command_has_the_terminal_and_the_answer_applies() {
+    let scene = scene();
+    let before = print(&scene);
+    let command = "test -t 0 && test -t 1 && echo terminal; read line; echo \"$line\" > typed; exit 4";
+    let (code, shown) = type_into(&scene, &["try", command], "hello\nwhat\na\n");
+    assert_eq!(code, Some(4), "{shown}");
+    assert!(shown.contains("terminal\n") && shown.contains("A typed (6 bytes)"), "{shown}");
+    assert_eq!(shown.matches("[a]pply, [d]iscard").count(), 2, "{shown}");
+    assert!(shown.contains("applied: 1 path, every path verified on disk"), "{shown}");
+    assert_eq!(scene.read("typed"), "hello\n");
+    scene.run(&["undo"]).done();
+    assert_eq!(print(&scene), before);
+}
+
+#[test]
+fn the_difference_is_shown_and_discard_leaves_every_byte() {
+    let scene = scene();
+    let before = print(&scene);
+    for keys in ["f\nd\n", "f\n\u{4}"] {
+        let (code, shown) = type_into(&scene, &["try", "sed -i s/two/zwei/ notes.txt"], keys);
+        assert_eq!(code, Some(0), "{shown}");
+        assert!(shown.contains("-two\n+zwei\n") && shown.contains("discarded; nothing was changed"), "{shown}");
+        assert_eq!(print(&scene), before);
+    }
+    let (code, shown) = type_into(&scene, &["try", "rm -r sub"], "k\n");
+    assert_eq!((code, pending(&scene).len(), log(&scene).len()), (Some(0), 1, 0), "{shown}");
+    assert_eq!(print(&scene), before);
+}
+
+#[test]
+fn a_shell_in_the_rehearsed_tree_sees_what_was_done_and_adds_to_it() {
+    let scene = scene();
+    let before = print(&scene);
+    let keys = "s\ncat made; ls sub | wc -l; echo more > more; exit\na\n";
+    let (code, shown) = type_into(&scene, &["try", "echo made it > made; rm sub/deep.txt"], keys);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("\nmade it\n0\n"), "{shown}");
+    assert!(shown.contains("applied: 3 paths"), "{shown}");
+    assert_eq!((scene.read("made"), scene.read("more")), ("made it\n".to_owned(), "more\n".to_owned()));
+    assert!(!scene.work().join("sub/deep.txt").exists());
+    scene.run(&["undo"]).done();
+    assert_eq!(print(&scene), before);
+}
