@@ -22,7 +22,6 @@ pub mod mask;
 pub mod pager;
 pub mod parallel;
 pub mod pending_files;
-pub mod probe;
 pub mod process;
 pub mod record_file;
 pub mod rehearse;

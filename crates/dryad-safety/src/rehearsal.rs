@@ -105,6 +105,11 @@ impl RehearsalSettings {
         Ladder::find(&self.probe())
     }
 
+    /// Which rungs work, whatever was found before. Blocking, and leaves nothing behind but the state's directory.
+    pub fn probe_ladder(&self) -> Ladder {
+        Ladder::probe(&self.probe())
+    }
+
     /// How safe commands are: by what is known of the ladder, else by the rung that is tried first. What is recorded
     /// of a command goes by the rung that it was really run on.
     pub fn foreseen_level(&self) -> SafetyLevel {

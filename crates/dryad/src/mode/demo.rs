@@ -1,10 +1,11 @@
 //! `dryad demo`: an agent at work in a scratch project, with a scripted model and real tools.
 //!
 //! No key, no network, the same every time. The agent's edit is seen before it is made: it waits as a preview
-//! until the agent applies it. At the end it is taken back and done again, each with its proof. The project and the script are part of the program; the
-//! calls go through the same pipeline as everyone's. Nothing is left behind unless asked for.
+//! until the agent applies it. At the end it is taken back and done again, and two commands are tried, each with its proof.
+//! The project and the script are part of the program; the calls go through the same pipeline as everyone's. Nothing is left behind unless asked for.
 
 mod project;
+mod rehearse;
 mod take_back;
 
 use crate::home::Home;
@@ -90,6 +91,7 @@ async fn play(project: &Project, stops: &Stops) -> Result<Vec<Operation>, Failur
         RunEnd::Completed if project.is_mended()? => {
             let operations = operations(&memory)?;
             output::print(&take_back::show(project, &memory, style)?)?;
+            rehearse::show(project, &memory, style, stops).await?;
             Ok(operations)
         }
         RunEnd::Completed => Err(Failure::failed("the demo ended, but the file it was to mend is not mended")),
@@ -170,6 +172,7 @@ fn closing(operations: &[Operation], kept: Option<&Path>) -> String {
         "\nWhere to go from here\n\
          \x20 dryad -p \"what does this project do?\"   asks a real model (a key or a local server is needed)\n\
          \x20 dryad -p --script FILE \"…\"              plays a script of your own, as this demo did\n\
+         \x20 dryad try -- COMMAND                    shows what a command would change before it does\n\
          \x20 dryad pending, dryad apply              list what waits for your decision, and do it\n\
          \x20 dryad log, dryad undo                   list what an agent did, and take it back\n\
          \x20 dryad doctor                            tells what was found on this machine\n\

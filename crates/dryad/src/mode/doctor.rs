@@ -5,12 +5,14 @@
 
 mod changes;
 mod examine;
+mod sandbox;
 mod text;
 
 use crate::options;
 use crate::output;
 use crate::report::{Exit, Failure};
 use changes::Changes;
+use dryad_safety::rehearsal::Rung;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -80,17 +82,49 @@ struct ServerFinding {
     problem: Option<String>,
 }
 
-/// How commands are kept in check, and what the kernel would allow.
+/// How commands are kept in check here.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Sandbox {
-    /// What is done today.
-    in_use: &'static str,
-    user_namespaces: bool,
+    /// The rung of the ladder that commands are run on.
+    in_use: Rung,
+    /// Whether what a command would do can be seen first.
+    previews: bool,
+    /// Whether what it did can be undone.
+    undoes: bool,
+    /// Every rung, the best first.
+    rungs: Vec<RungFinding>,
+    /// Why connections and renamed directories cannot be watched, if they cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
-    user_namespaces_problem: Option<String>,
-    overlayfs: bool,
+    unwatched: Option<String>,
+    /// The kernel's version of landlock, if it has it.
     landlock: Option<u32>,
+    /// Why nothing keeps a direct command from deleting files elsewhere, if nothing does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_floor: Option<String>,
+    /// Where, besides the roots, a direct command may delete files.
+    deletable: Vec<PathBuf>,
+}
+
+/// One rung of the ladder.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RungFinding {
+    rung: Rung,
+    state: RungState,
+    /// Why it is not used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// How a rung stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum RungState {
+    Works,
+    Refused,
+    Untried,
+    Unwanted,
 }
 
 /// Looks around and tells.

@@ -66,7 +66,7 @@ fn doctor_tells_what_was_found_and_never_a_key() {
             assert!(!report.contains(secret), "{report}");
         }
         for word in
-            ["mock", "models.json", "groq", "auth.json", "OPENAI_API_KEY", "mock/mock-1", "theme", "roots", "direct"]
+            ["mock", "models.json", "groq", "auth.json", "OPENAI_API_KEY", "mock/mock-1", "theme", "roots", "overlay"]
         {
             assert!(report.contains(word), "{word}: {report}");
         }
@@ -95,8 +95,26 @@ fn doctor_as_json_has_every_part() {
     ];
     assert_eq!(parts, expected);
     assert_eq!(report["tools"], json!(["read", "bash", "edit", "write", "grep", "find", "ls", "ast_grep", "ast_edit"]));
-    assert_eq!(report["sandbox"]["inUse"], "direct");
+    let sandbox = &report["sandbox"];
+    assert_eq!((&sandbox["inUse"], &sandbox["previews"]), (&json!("overlay"), &json!(true)), "{sandbox}");
+    assert_eq!(sandbox["rungs"][0], json!({"rung": "overlay", "state": "works"}));
+    assert!(!scene.home().exists() && crate::scene::names(&scene.tmp()).is_empty(), "looking makes nothing");
     assert_eq!(report["files"].as_array().unwrap().iter().filter(|file| file["state"] == "missing").count(), 4);
+}
+
+#[test]
+fn doctor_tells_which_rung_is_used_and_why_the_better_ones_are_not() {
+    let scene = Scene::new();
+    let on = |rung: &str| {
+        let mut command = scene.command(&["doctor"]);
+        crate::scene::finish(command.env("DRYAD_REHEARSAL", rung).spawn().unwrap()).done()
+    };
+    let journal = on("journal");
+    assert!(journal.contains("can be undone (rung: journal)"), "{journal}");
+    assert!(journal.contains("overlay is not wanted: DRYAD_REHEARSAL=journal"), "{journal}");
+    let direct = on("direct");
+    assert!(direct.contains("what they change cannot be undone (rung: direct)"), "{direct}");
+    assert!(direct.contains("landlock"), "{direct}");
 }
 
 #[test]

@@ -29,11 +29,22 @@ fn the_demo_reads_edits_runs_and_tidies_up() {
         "every path verified on disk",
         "→ dryad redo",
         "redone: ",
+        "→ dryad try --discard -- rm -rf *",
+        "D tally.sh (",
+        "lost: 3 files, ",
+        "discarded: 3 files compared, every byte is as before",
+        "→ dryad try --apply -- sed -i",
+        "M tally.sh (",
+        "applied: 1 path, every path verified on disk",
+        "→ dryad undo",
+        "tally.sh  restored",
+        "every path verified on disk",
         "What happened",
         "edit changed tally.sh",
         "the scratch project has been removed",
         "dryad -p ",
         "--script FILE",
+        "dryad try -- COMMAND",
         "dryad pending, dryad apply",
         "dryad log, dryad undo",
         "README.md and docs/",
@@ -64,4 +75,7 @@ fn the_users_files_do_not_change_the_demo() {
     scene.write_home("settings.json", "{ this is broken");
     scene.write_home("models.json", "[]");
     assert!(scene.run(&["demo"]).done().contains("all good"));
+    let mut without = scene.command(&["demo"]);
+    let shown = crate::scene::finish(without.env("DRYAD_REHEARSAL", "snapshot").spawn().unwrap()).done();
+    assert!(shown.contains("Commands cannot be rehearsed on this machine (rung: snapshot)"), "{shown}");
 }

@@ -69,6 +69,15 @@ impl Project {
         Ok(text.contains(MENDED))
     }
 
+    /// Its files and what they hold.
+    pub(super) fn files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
+        let read = |name: &'static str| {
+            let bytes = std::fs::read(self.root.join(name));
+            bytes.map(|bytes| (name, bytes)).map_err(|error| Failure::failed(format!("cannot read {name}: {error}")))
+        };
+        names().into_iter().map(read).collect()
+    }
+
     /// Removes it.
     pub(super) fn remove(self) -> Result<(), Failure> {
         let shown = self.root.display().to_string();

@@ -28,7 +28,7 @@ pub(super) fn show(project: &Project, memory: &Workspace, style: Style) -> Resul
     Ok(text)
 }
 
-fn told(
+pub(super) fn told(
     reports: Vec<Report>,
     deed: Deed,
     project: &Project,
@@ -44,6 +44,6 @@ fn told(
     Ok(render(&reports, deed, Mode::Apply, &Look { path: &shown, ids: &ids, style }))
 }
 
-fn expect(holds: bool, what: &str) -> Result<(), Failure> {
+pub(super) fn expect(holds: bool, what: &str) -> Result<(), Failure> {
     if holds { Ok(()) } else { Err(Failure::failed(format!("the demo's {what} did not come out as promised"))) }
 }

@@ -1,14 +1,13 @@
 //! Looks at everything a run would look at, one after the other.
 
 use super::changes::Changes;
-use super::{FileFinding, FileState, Findings, KeyFinding, ModelFinding, Sandbox, ServerFinding};
+use super::{FileFinding, FileState, Findings, KeyFinding, ModelFinding, ServerFinding, sandbox};
 use crate::home::{Home, project_settings_file};
 use crate::options::ModelOptions;
 use crate::report::Failure;
 use crate::settings::Settings;
 use crate::settings::layers::{self, Layers, SettingsError};
 use crate::wiring::{Access, all_tools, choose, local_servers};
-use dryad_effects::probe::probe;
 use dryad_provider::discovery::Probe;
 use dryad_provider::keys::{AuthFile, KeyOrigin};
 use dryad_provider::models_file::ModelsFile;
@@ -51,7 +50,7 @@ pub(super) async fn examine(workdir: &Path) -> Result<Findings, Failure> {
         shell: shell(&tools, workdir),
         tools: tools.iter().map(|tool| tool.spec().name.clone()).collect(),
         roots: roots(&settings, workdir),
-        sandbox: sandbox(),
+        sandbox: sandbox::examine(&settings, &home, workdir)?,
         changes: Changes::find(home.root(), workdir, settings.vault.quota_bytes),
     })
 }
@@ -108,18 +107,7 @@ fn shell(tools: &[Arc<dyn Tool>], workdir: &Path) -> Option<String> {
     }
 }
 
-fn roots(settings: &Settings, workdir: &Path) -> Vec<PathBuf> {
+pub(super) fn roots(settings: &Settings, workdir: &Path) -> Vec<PathBuf> {
     let usual = [workdir.to_owned(), std::env::temp_dir()];
     usual.into_iter().chain(settings.roots.iter().map(|root| workdir.join(root))).collect()
-}
-
-fn sandbox() -> Sandbox {
-    let found = probe();
-    Sandbox {
-        in_use: "direct",
-        user_namespaces: found.namespaces.is_ok(),
-        user_namespaces_problem: found.namespaces.err(),
-        overlayfs: found.overlay,
-        landlock: found.landlock,
-    }
 }

@@ -1,6 +1,6 @@
 //! The findings for people.
 
-use super::{FileState, Findings, ModelFinding, Sandbox};
+use super::{FileState, Findings, ModelFinding, sandbox};
 use std::fmt::Write as _;
 
 pub(super) fn render(findings: &Findings) -> String {
@@ -21,7 +21,7 @@ pub(super) fn render(findings: &Findings) -> String {
     section("tools", vec![findings.tools.join(", ")]);
     section("shell", vec![findings.shell.clone().unwrap_or_else(|| "none found: bash cannot run commands".to_owned())]);
     section("tools may change files below", findings.roots.iter().map(|root| root.display().to_string()).collect());
-    section("sandbox", sandbox(&findings.sandbox));
+    section("sandbox", sandbox::lines(&findings.sandbox));
     section("changes", findings.changes.lines());
     text
 }
@@ -60,21 +60,4 @@ fn servers(findings: &Findings) -> Vec<String> {
         lines.push(format!("no answer from {}", silent.join(", ")));
     }
     lines
-}
-
-fn sandbox(sandbox: &Sandbox) -> Vec<String> {
-    let namespaces = match &sandbox.user_namespaces_problem {
-        None => "user and mount namespaces can be made".to_owned(),
-        Some(problem) => format!("user and mount namespaces cannot be made: {problem}"),
-    };
-    let overlay = if sandbox.overlayfs { "overlayfs is there" } else { "overlayfs is not there" };
-    let landlock = match sandbox.landlock {
-        Some(version) => format!("landlock is there, version {version}"),
-        None => "landlock is not there".to_owned(),
-    };
-    vec![
-        "commands of the bash tool run directly, with your rights; nothing holds them back today".to_owned(),
-        "planned file changes stay below the directories above and are applied whole or not at all".to_owned(),
-        format!("this kernel: {namespaces}; {overlay}; {landlock}"),
-    ]
 }
