@@ -1,13 +1,15 @@
 //! Speed, as ratios within one run: times of two runs or of two machines say nothing together.
 //!
-//! Five parts. The side-by-side suite drives the binary against a scripted model beside the *floor*,
+//! Six parts. The side-by-side suite drives the binary against a scripted model beside the *floor*,
 //! the least program that can do the job. The search part runs our `grep` and `find` beside `rg` and
 //! `fd` over a generated tree. The changes part applies and undoes changes beside the same done by hand. The ast
 //! part searches and rewrites code by its structure beside the ast-grep program. The safety part says what the
-//! gates and the pipeline cost beside a tool's own work.
+//! gates and the pipeline cost beside a tool's own work. The rehearse part runs commands in a rehearsal beside the same
+//! run plainly.
 
 mod ast;
 mod changes;
+mod rehearse;
 mod safety;
 mod search;
 mod suite;
@@ -48,6 +50,8 @@ enum Part {
     Changes,
     /// Gates and pipeline, beside the tool's own work
     Safety,
+    /// Rehearsed commands beside plain ones
+    Rehearse,
     /// ast_grep and ast_edit beside the ast-grep program
     Ast,
 }
@@ -67,6 +71,9 @@ pub(crate) fn run(repository: &Repository, arguments: &BenchArguments) -> Result
     }
     if is_wanted(Part::Safety) {
         rows.extend(safety::measure(repository)?);
+    }
+    if is_wanted(Part::Rehearse) {
+        rows.extend(rehearse::measure(repository)?);
     }
     if is_wanted(Part::Ast) {
         rows.extend(ast::measure(repository)?);
