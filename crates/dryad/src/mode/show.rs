@@ -98,6 +98,14 @@ impl Shown<'_> {
         line("session", head.session_id.as_ref().map_or("-", |id| id.as_str()));
         line("message", head.message_id.as_deref().unwrap_or("-"));
         line("allowed by", &head.permission);
+        // What a rehearsed command changed is known, and so is the command.
+        let fact = |name: &str| head.audit.as_ref().and_then(|audit| audit.metadata.get(name));
+        if let Some(command) = fact("command").and_then(Value::as_str) {
+            line("ran", command);
+            let code = fact("exitCode").map_or_else(|| "none".to_owned(), ToString::to_string);
+            line("exit code", &code);
+            line("rung", fact("rung").and_then(Value::as_str).unwrap_or("-"));
+        }
         match head.outcome {
             Outcome::Applied => {}
             Outcome::Unproven => drop(line("outcome", "unproven: a path held something else right afterwards")),

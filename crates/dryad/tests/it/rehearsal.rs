@@ -71,6 +71,7 @@ fn what_a_command_changes_is_one_operation_that_is_undone_and_redone_to_the_byte
     assert_eq!(print(&scene), before);
     let shown = scene.run(&["show", rows[0]["id"].as_str().unwrap()]).done();
     assert!(shown.contains("-two\n+zwei\n"), "{shown}");
+    assert!(shown.contains(&format!("ran        {CHANGES}\nexit code  3\nrung       overlay\n")), "{shown}");
 }
 
 #[test]
