@@ -1,17 +1,18 @@
 //! Speed, as ratios within one run: times of two runs or of two machines say nothing together.
 //!
-//! Six parts. The side-by-side suite drives the binary against a scripted model beside the *floor*,
+//! Seven parts. The side-by-side suite drives the binary against a scripted model beside the *floor*,
 //! the least program that can do the job. The search part runs our `grep` and `find` beside `rg` and
 //! `fd` over a generated tree. The changes part applies and undoes changes beside the same done by hand. The ast
 //! part searches and rewrites code by its structure beside the ast-grep program. The safety part says what the
 //! gates and the pipeline cost beside a tool's own work. The rehearse part runs commands in a rehearsal beside the same
-//! run plainly.
+//! run plainly. The sessions part opens, lists and exports long sessions, beside one pass of a JSON parser and beside Pi.
 
 mod ast;
 mod changes;
 mod rehearse;
 mod safety;
 mod search;
+mod sessions;
 mod suite;
 mod table;
 mod tree;
@@ -54,6 +55,8 @@ enum Part {
     Rehearse,
     /// ast_grep and ast_edit beside the ast-grep program
     Ast,
+    /// Long sessions and many, beside a JSON parser and Pi
+    Sessions,
 }
 
 /// Measures; true when every figure keeps its limit, or only a report was wanted.
@@ -77,6 +80,9 @@ pub(crate) fn run(repository: &Repository, arguments: &BenchArguments) -> Result
     }
     if is_wanted(Part::Ast) {
         rows.extend(ast::measure(repository)?);
+    }
+    if is_wanted(Part::Sessions) {
+        rows.extend(sessions::measure(repository)?);
     }
     print!("{}", table::render(&rows));
     Ok(arguments.report_only || rows.iter().all(Row::is_kept))

@@ -110,6 +110,9 @@ pub(crate) struct PromptArguments {
     /// Leave out DRYAD.md, AGENTS.md and CLAUDE.md
     #[arg(long)]
     pub(crate) no_context_files: bool,
+    /// Leave out the rules that watch what the model writes
+    #[arg(long)]
+    pub(crate) no_rules: bool,
 }
 
 /// What the model may use, and where.
@@ -152,8 +155,6 @@ pub(crate) enum PermissionMode {
 pub(crate) struct AcceptedArguments {
     #[arg(long, hide = true)]
     no_skills: bool,
-    #[arg(long, hide = true)]
-    no_rules: bool,
     #[arg(long, hide = true)]
     no_title: bool,
     #[arg(long, hide = true)]

@@ -56,7 +56,12 @@ impl Home {
     }
 }
 
+/// A project's own files.
+pub(crate) fn project_directory(workdir: &Path) -> PathBuf {
+    workdir.join(".dryad")
+}
+
 /// A project's settings.
 pub(crate) fn project_settings_file(workdir: &Path) -> PathBuf {
-    workdir.join(".dryad").join("settings.json")
+    project_directory(workdir).join("settings.json")
 }

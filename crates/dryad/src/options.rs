@@ -92,6 +92,8 @@ pub(crate) struct SystemOptions {
     pub(crate) append: Option<String>,
     /// Whether instruction files are left out.
     pub(crate) without_context_files: bool,
+    /// Whether stream rules are left out.
+    pub(crate) without_rules: bool,
 }
 
 /// The tools a model is offered.
@@ -168,6 +170,7 @@ pub(crate) fn task(arguments: RunArguments) -> Result<Task, Failure> {
             replace: arguments.prompt.system_prompt.map(|given| text_or_file(given, &workdir)).transpose()?,
             append: arguments.prompt.append_system_prompt.map(|given| text_or_file(given, &workdir)).transpose()?,
             without_context_files: arguments.prompt.no_context_files,
+            without_rules: arguments.prompt.no_rules,
         },
         roots: arguments.tools.root.iter().map(|root| directory(root, &workdir, "--root")).collect::<Result<_, _>>()?,
         permission: permission(&arguments.tools),

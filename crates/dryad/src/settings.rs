@@ -8,7 +8,7 @@ pub(crate) mod layers;
 pub(crate) mod schema;
 
 pub(crate) use conversation::TodoSettings;
-use conversation::{CompactionSettings, RetrySettings};
+use conversation::{CompactionSettings, RetrySettings, RuleSettings};
 use dryad_agent::queue::{InterruptMode, QueueMode};
 use dryad_protocol::action::Resolver;
 use dryad_protocol::thinking::ThinkingLevel;
@@ -62,6 +62,8 @@ pub(crate) struct Settings {
     pub(crate) retry: RetrySettings,
     /// How the list of what is to be done leads the model.
     pub(crate) todo: TodoSettings,
+    /// How rules watch what the model writes.
+    pub(crate) ttsr: RuleSettings,
     /// Where sessions are kept.
     pub(crate) session_dir: Option<PathBuf>,
     /// Of the contents kept for undo.

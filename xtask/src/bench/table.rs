@@ -19,7 +19,7 @@ pub(crate) struct Row {
 pub(crate) enum Limit {
     /// So many times the other's figure.
     Times(f64),
-    /// This much, whatever the other's figure is: sizes and counts only, never times.
+    /// This much, whatever the other's figure is: sizes and counts, and times only where that is what was promised.
     AtMost(f64),
     /// Anything: it is told for the record, and need only be measured.
     None,

@@ -2,7 +2,9 @@
 
 use super::Settings;
 use dryad_agent::conversation::Settings as Habits;
+use dryad_agent::stream_rules::{ContextMode, Repeat, StreamRuleSettings};
 use dryad_agent::{retry, todos};
+use dryad_protocol::rule::RuleInterrupt;
 use dryad_session::compact;
 use serde::Deserialize;
 use std::time::Duration;
@@ -55,8 +57,67 @@ pub(crate) struct TodoSettings {
     pub(crate) clear_delay: Option<i64>,
 }
 
+/// How rules watch what the model writes.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct RuleSettings {
+    /// Whether they do.
+    pub(crate) enabled: Option<bool>,
+    /// What becomes of the message that was interrupted.
+    pub(crate) context_mode: RuleContext,
+    /// When a match interrupts.
+    pub(crate) interrupt_mode: RuleInterrupt,
+    /// How often a rule is told.
+    pub(crate) repeat_mode: RuleRepeat,
+    /// After how many turns it is told again.
+    pub(crate) repeat_gap: Option<u32>,
+}
+
+/// What becomes of a message that was interrupted.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RuleContext {
+    /// The model does not see it again.
+    #[default]
+    Discard,
+    /// It stays.
+    Keep,
+}
+
+/// How often a rule is told.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RuleRepeat {
+    /// Once in a session.
+    #[default]
+    Once,
+    /// Again after some turns.
+    AfterGap,
+}
+
+/// After so many turns a rule is told again, unless the settings say another number.
+const RULE_GAP: u32 = 10;
+
+impl RuleSettings {
+    /// How the rules work.
+    pub(crate) fn as_used(&self) -> StreamRuleSettings {
+        StreamRuleSettings {
+            enabled: self.enabled.unwrap_or(true),
+            context: match self.context_mode {
+                RuleContext::Discard => ContextMode::Discard,
+                RuleContext::Keep => ContextMode::Keep,
+            },
+            interrupt: self.interrupt_mode,
+            repeat: match self.repeat_mode {
+                RuleRepeat::Once => Repeat::Once,
+                RuleRepeat::AfterGap => Repeat::AfterGap(self.repeat_gap.unwrap_or(RULE_GAP)),
+            },
+        }
+    }
+}
+
 impl Settings {
-    /// How a conversation goes on by itself.
+    /// How a conversation goes on by itself; without rules, which are files of their own.
     pub(crate) fn habits(&self) -> Habits {
         let usual = Habits::default();
         Habits {

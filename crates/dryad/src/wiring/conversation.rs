@@ -3,12 +3,16 @@
 
 use super::safety::Asked;
 use super::{Bench, Line, Memory, Place, equipment};
-use crate::home::Home;
+use crate::home::{Home, project_directory};
 use crate::options::RunOptions;
+use crate::output;
 use crate::report::Failure;
 use crate::settings::Settings;
-use dryad_agent::conversation::{self, Conversation, ConversationError, Equipment, Setup, Standing};
+use dryad_agent::conversation::{
+    self, Conversation, ConversationError, Equipment, Settings as Habits, Setup, Standing,
+};
 use dryad_agent::event_sink::EventSink;
+use dryad_agent::stream_rules::{StreamRules, load};
 use dryad_agent::todos::Todos;
 use dryad_rpc::dialog::Dialogs;
 use dryad_safety::clock::Clock;
@@ -68,7 +72,7 @@ pub(crate) fn conversation(hands: Hands, session: Session) -> Result<Conversatio
         todos: todos.clone(),
         sink: hands.sink.clone(),
         clock: Clock::System,
-        settings: settings.habits(),
+        settings: Habits { stream_rules: rules(hands), ..settings.habits() },
         bench: bench.clone(),
     });
     let conversation = made.map_err(|error| {
@@ -79,6 +83,20 @@ pub(crate) fn conversation(hands: Hands, session: Session) -> Result<Conversatio
     conversation.set_follow_up_mode(settings.follow_up_mode);
     conversation.set_interrupt_mode(settings.interrupt_mode);
     Ok(conversation)
+}
+
+/// The rules of the project and of the user. Those that cannot be used are told and left out.
+fn rules(hands: &Hands) -> StreamRules {
+    let how = hands.settings.ttsr.as_used();
+    if !how.enabled || hands.options.system.without_rules {
+        return StreamRules::default();
+    }
+    let loaded = load(&project_directory(&hands.options.workdir), hands.home.root());
+    let (rules, unusable) = StreamRules::new(loaded.rules, how);
+    for warning in loaded.warnings.iter().chain(&unusable) {
+        output::note(warning);
+    }
+    rules
 }
 
 /// A failure of the conversation itself.

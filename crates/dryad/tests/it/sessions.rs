@@ -4,6 +4,7 @@ mod bad_input;
 mod branching;
 mod choosing;
 mod commands;
+mod habits;
 mod together;
 
 use crate::apis::Api;
