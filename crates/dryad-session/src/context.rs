@@ -103,9 +103,7 @@ fn hold_all(session: &Session, nodes: &[&Node], problems: &mut Vec<Problem>) {
     std::thread::scope(|scope| {
         let work = |part: &[&Node]| {
             let mut problems = Vec::new();
-            for node in part {
-                session.hold(node, &mut problems).ok();
-            }
+            session.hold_many(part, &mut problems);
             problems
         };
         let parts = nodes.chunks(nodes.len().div_ceil(threads));

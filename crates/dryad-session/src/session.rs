@@ -4,6 +4,8 @@
 //! remembered and told by [`Session::flush`], from then on. Nothing is stored before the model has said
 //! something, unless that is asked for: a prompt that led nowhere leaves no file.
 
+mod many;
+
 use crate::context;
 use crate::kind::Kind;
 use crate::places::{Places, artifacts_of};

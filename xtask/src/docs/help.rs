@@ -18,7 +18,11 @@ pub(crate) fn text(binary: &Path, directory: &Path) -> Result<String> {
     }
     let mut markdown = section("dryad", &main);
     for command in commands(&main) {
-        markdown.push_str(&section(&format!("dryad {command}"), &help(&[command])?));
+        let text = help(&[command])?;
+        markdown.push_str(&section(&format!("dryad {command}"), &text));
+        for below in commands(&text) {
+            markdown.push_str(&section(&format!("dryad {command} {below}"), &help(&[command, below])?));
+        }
     }
     Ok(markdown)
 }

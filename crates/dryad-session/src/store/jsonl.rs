@@ -84,6 +84,13 @@ impl Jsonl {
         Ok(bytes)
     }
 
+    /// A part of the file, in the place of what the buffer held.
+    pub(crate) fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
+        // What the buffer held before need not be wiped: it is written over or an error is told.
+        bytes.resize(usize::try_from(length).map_err(io::Error::other)?, 0);
+        self.file.read_exact_at(bytes, offset)
+    }
+
     /// Puts another first line in the place of the one of `old` bytes. All later lines move by the
     /// returned number of bytes.
     pub(crate) fn replace_header(&mut self, old: u64, header: &[u8]) -> Result<i64, StoreError> {

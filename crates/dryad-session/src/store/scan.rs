@@ -65,31 +65,73 @@ fn is_torn_header(line: &[u8]) -> bool {
 /// Looks at every line after the first.
 pub(crate) fn entries(file: &File, header: u64) -> io::Result<Scan> {
     let length = file.metadata()?.len();
-    let mut reader = BufReader::with_capacity(CHUNK, Rest { file, offset: header, end: length });
     let mut scan = Scan { good: header, length, ..Scan::default() };
     let mut pass = Pass { late: LateParents::default(), bad: Vec::new() };
-    let (mut bytes, mut spare, mut offset, mut number) = (Vec::new(), Vec::new(), header, 1);
-    loop {
-        // The last line is the one that may be torn: it is read to its end.
-        let mut next = std::mem::take(&mut spare);
-        next.clear();
-        let read = reader.read_until(b'\n', &mut next)? as u64;
-        if offset > header {
-            let start = offset - bytes.len() as u64;
-            pass.line(&mut scan, &bytes, start, number, if read == 0 { head::whole } else { head::quick });
-        }
-        if read == 0 {
-            break;
-        }
+    let mut lines = Lines::new(Rest { file, offset: header, end: length });
+    let (mut offset, mut number) = (header, 1);
+    while let Some(bytes) = lines.next()? {
         number += 1;
-        offset += read;
-        spare = std::mem::replace(&mut bytes, next);
+        let end = offset + bytes.len() as u64;
+        // The last line is the one that may be torn: it is read to its end.
+        pass.line(&mut scan, bytes, offset, number, if end == length { head::whole } else { head::quick });
+        offset = end;
     }
     pass.late.link(&mut scan.tree, &mut scan.problems);
     if header > 0 && scan.good == header {
         scan.open_ended = !ends_with_break(file, header)?;
     }
     Ok(scan)
+}
+
+/// The lines of a file, looked at where they were read to.
+struct Lines<'a> {
+    rest: Rest<'a>,
+    buffer: Vec<u8>,
+    /// Where the next line begins.
+    start: usize,
+    /// How far no line break was found.
+    searched: usize,
+    /// How much of the buffer is filled.
+    filled: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(rest: Rest<'a>) -> Self {
+        Self { rest, buffer: vec![0; CHUNK], start: 0, searched: 0, filled: 0 }
+    }
+
+    /// The next line with its line break, which the last one may lack.
+    fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        loop {
+            let unread = self.buffer.get(self.searched..self.filled).unwrap_or_default();
+            if let Some(at) = memchr::memchr(b'\n', unread) {
+                return Ok(self.take(self.searched + at + 1));
+            }
+            self.searched = self.filled;
+            if !self.fill()? {
+                return Ok(self.take(self.filled));
+            }
+        }
+    }
+
+    fn take(&mut self, end: usize) -> Option<&[u8]> {
+        let start = std::mem::replace(&mut self.start, end);
+        self.searched = end;
+        self.buffer.get(start..end).filter(|line| !line.is_empty())
+    }
+
+    /// Reads on; what is left of a line moves to the front. Tells whether there was anything.
+    fn fill(&mut self) -> io::Result<bool> {
+        self.buffer.copy_within(self.start..self.filled, 0);
+        self.filled -= self.start;
+        (self.start, self.searched) = (0, self.filled);
+        if self.filled == self.buffer.len() {
+            self.buffer.resize(self.filled * 2, 0);
+        }
+        let read = io::Read::read(&mut self.rest, self.buffer.get_mut(self.filled..).unwrap_or_default())?;
+        self.filled += read;
+        Ok(read > 0)
+    }
 }
 
 fn ends_with_break(file: &File, end: u64) -> io::Result<bool> {

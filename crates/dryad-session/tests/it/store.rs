@@ -227,3 +227,30 @@ fn a_compacted_session_reads_what_is_left_of_it() {
     let context = context::build(&session);
     assert_eq!((context.problems.len(), context.messages.len()), (0, 3));
 }
+
+#[test]
+fn a_long_branch_is_read_as_it_was_written() {
+    let home = Home::new();
+    let mut session = home.create();
+    for number in 0..1500 {
+        session.append(user(&format!("prompt {number}")), NOW);
+        if number == 700 {
+            // Another branch lies between, and long lines that are not read together.
+            let here = session.leaf().cloned();
+            for _ in 0..20 {
+                session.append(assistant(&"elsewhere ".repeat(100)), NOW);
+            }
+            session.move_leaf(here.as_ref()).unwrap();
+            for letter in ["a", "b", "c", "d"] {
+                session.append(assistant(&letter.repeat(400_000)), NOW);
+            }
+        }
+        session.append(assistant(&format!("answer {number} ü")), NOW);
+    }
+    session.flush().unwrap();
+    let (path, said) = (session.file().unwrap().to_owned(), texts(&session));
+    drop(session);
+    let session = home.open(&path).unwrap();
+    assert_eq!((said.len(), said.iter().filter(|text| text.contains("elsewhere")).count()), (3004, 0));
+    assert!(texts(&session) == said, "what was read is not what was said");
+}
