@@ -10,7 +10,9 @@ use std::process::Child;
 
 /// A run in the middle of a command, and the command's process.
 fn busy(scene: &Scene) -> (Child, u32) {
-    let child = scene.command(&["-p", "--provider", "mock", "--model", "mock-1", "Wait."]).spawn().unwrap();
+    let mut program = scene.command(&["-p", "--provider", "mock", "--model", "mock-1", "Wait."]);
+    // What a rehearsed command writes is not seen from here.
+    let child = program.env("DRYAD_REHEARSAL", "direct").spawn().unwrap();
     let file = scene.work().join("pid");
     let command = until("the command starts", || std::fs::read_to_string(&file).ok()?.trim().parse().ok());
     (child, command)
