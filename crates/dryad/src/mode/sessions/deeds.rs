@@ -31,6 +31,16 @@ pub(super) struct Counts {
     pub(super) pending: usize,
     /// Plans that were dropped.
     pub(super) discarded: usize,
+    /// Calls that might have done damage for good, as they were recorded; nothing where no record is.
+    #[serde(skip)]
+    pub(super) destructive: Option<u64>,
+}
+
+/// What a session has done.
+#[derive(Default)]
+struct Deeds {
+    notes: Vec<ActionNote>,
+    destructive: Option<u64>,
 }
 
 /// The workspace of a session, and what in it is the session's.
@@ -54,8 +64,9 @@ enum Differences {
 ///
 /// When the workspace's log cannot be read.
 pub(super) fn count(session: &Session, sessions: &Sessions) -> Result<Counts, Failure> {
-    let mut counts = Counts::default();
-    for note in find(session, sessions, Differences::LeftOut)? {
+    let deeds = find(session, sessions, Differences::LeftOut)?;
+    let mut counts = Counts { destructive: deeds.destructive, ..Counts::default() };
+    for note in deeds.notes {
         match note.state {
             ActionState::Applied => counts.applied += 1,
             ActionState::Undone => counts.undone += 1,
@@ -72,22 +83,26 @@ pub(super) fn count(session: &Session, sessions: &Sessions) -> Result<Counts, Fa
 ///
 /// As [`count`].
 pub(super) fn notes(session: &Session, sessions: &Sessions) -> Result<Vec<ActionNote>, Failure> {
-    find(session, sessions, Differences::Drawn)
+    Ok(find(session, sessions, Differences::Drawn)?.notes)
 }
 
-fn find(session: &Session, sessions: &Sessions, differences: Differences) -> Result<Vec<ActionNote>, Failure> {
+fn find(session: &Session, sessions: &Sessions, differences: Differences) -> Result<Deeds, Failure> {
     if !session.cwd().is_dir() {
-        return Ok(Vec::new());
+        return Ok(Deeds::default());
     }
     let staged = Staged::open(&PlaceArguments { cwd: Some(session.cwd().to_owned()) })?;
     let lineage = list::lineage(session, &sessions.places);
     let traces = Traces { session, lineage, staged };
-    let Some(workspace) = traces.staged.memory.known() else { return Ok(Vec::new()) };
-    let mut notes = traces.pending()?;
+    let Some(workspace) = traces.staged.memory.known() else { return Ok(Deeds::default()) };
+    let (mut notes, mut destructive) = (traces.pending()?, HashSet::new());
     let log = workspace.log().map_err(|error| from_workspace(&error))?;
     for item in log.with_states() {
         let (entry, state) = item.map_err(|error| from_log(&error))?;
-        if traces.holds(&entry.head) && !matches!(entry.summary, Summary::Nothing) {
+        if !traces.holds(&entry.head) {
+            continue;
+        }
+        destructive.extend(destructive_call(&entry.head));
+        if !matches!(entry.summary, Summary::Nothing) {
             notes.extend(traces.operation(log, &entry, &state, differences)?);
         }
     }
@@ -95,14 +110,23 @@ fn find(session: &Session, sessions: &Sessions, differences: Differences) -> Res
     let calls = workspace.calls().map_err(|error| from_workspace(&error))?;
     for entry in calls.newest_first() {
         let head = entry.map_err(|error| from_log(&error))?.head;
-        let was_staged = head.audit.as_ref().is_some_and(|audit| audit.outcome == CallEnd::Staged);
-        if was_staged && traces.holds(&head) {
+        if !traces.holds(&head) {
+            continue;
+        }
+        destructive.extend(destructive_call(&head));
+        if head.audit.as_ref().is_some_and(|audit| audit.outcome == CallEnd::Staged) {
             let gone = head.call_id.filter(|call| !known.contains(call));
             let note = |call_id| ActionNote { call_id, label: head.label, state: ActionState::Discarded, diff: None };
             notes.extend(gone.map(note));
         }
     }
-    Ok(notes)
+    Ok(Deeds { notes, destructive: Some(destructive.len() as u64) })
+}
+
+/// The call, if it might have done damage for good. One that was staged and applied later is in both logs.
+fn destructive_call(head: &OperationHead) -> Option<(Option<String>, CallId)> {
+    head.audit.as_ref().filter(|audit| audit.destructive)?;
+    Some((head.message_id.clone(), head.call_id.clone()?))
 }
 
 impl Traces<'_> {

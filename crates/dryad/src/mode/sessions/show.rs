@@ -65,13 +65,12 @@ pub(super) fn run(arguments: &ShowSessionArguments) -> Result<Exit, Failure> {
         .filter(|spec| spec.metadata.destructive)
         .map(|spec| spec.name.as_str())
         .collect();
-    let shown = Shown {
-        stats: Stats::of(&session, Scope::All, &|name| destructive.contains(name)),
-        counts: deeds::count(&session, &sessions)?,
-        prompts: prompts(&session),
-        branches: branches(&session),
-        session: &session,
-    };
+    let counts = deeds::count(&session, &sessions)?;
+    let mut stats = Stats::of(&session, Scope::All, &|name| destructive.contains(name));
+    // The record knows what a tool was when it was called.
+    stats.destructive_calls = counts.destructive.unwrap_or(stats.destructive_calls);
+    let (prompts, branches) = (prompts(&session), branches(&session));
+    let shown = Shown { session: &session, stats, counts, prompts, branches };
     if arguments.json {
         output::print_json(&shown.json())?;
     } else {
@@ -196,7 +195,7 @@ fn tokens(stats: &Stats) -> String {
 }
 
 fn changes(counts: Counts) -> String {
-    let Counts { applied, undone, pending, discarded } = counts;
+    let Counts { applied, undone, pending, discarded, .. } = counts;
     let parts = [(applied, "applied"), (undone, "undone"), (pending, "waiting"), (discarded, "discarded")];
     let told: Vec<String> =
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
