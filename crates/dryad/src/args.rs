@@ -61,6 +61,9 @@ pub(crate) struct RunArguments {
     /// With --list-models: JSON
     #[arg(long, requires = "list_models")]
     pub(crate) json: bool,
+    /// Write a session as an HTML file, which may be named behind it (the same as `dryad sessions export`)
+    #[arg(long, value_name = "ID|PATH")]
+    pub(crate) export: Option<String>,
     /// Log to standard error; twice for more (DRYAD_LOG chooses by part)
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,

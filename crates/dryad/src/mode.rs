@@ -41,6 +41,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Arguments::Run(arguments) => match options::task(*arguments)? {
             Task::Run(options) => answer::run(*options).await,
             Task::Serve(options) => rpc::run(*options).await,
+            Task::Export(arguments) => sessions::export(&arguments),
             Task::ListModels { search, json, workdir } => list_models::run(&search, json, &workdir).await,
         },
         Arguments::Command(Command::Demo { keep }) => demo::run(keep).await,

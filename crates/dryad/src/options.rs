@@ -1,6 +1,9 @@
 //! Arguments as used: checked against each other and against the file system.
 
-use crate::args::{ModelArguments, OutputMode, PermissionMode, RunArguments, SessionArguments, ToolArguments};
+use crate::args::{
+    ExportArguments, ModelArguments, OutputMode, PermissionMode, PlaceArguments, RunArguments, SessionArguments,
+    StoreArguments, ToolArguments,
+};
 use crate::prompt_input::{self, Words};
 use crate::report::Failure;
 use dryad_protocol::thinking::ThinkingLevel;
@@ -16,6 +19,8 @@ pub(crate) enum Task {
     Run(Box<RunOptions>),
     /// Serve a host that sends commands.
     Serve(Box<RunOptions>),
+    /// Write a session as a page.
+    Export(ExportArguments),
     /// List models.
     ListModels {
         /// Only those that match; empty: those that can be used.
@@ -145,6 +150,9 @@ pub(crate) fn task(arguments: RunArguments) -> Result<Task, Failure> {
     if let Some(search) = arguments.list_models {
         return Ok(Task::ListModels { search, json: arguments.json, workdir });
     }
+    if let Some(session) = arguments.export {
+        return export(session, arguments.words, arguments.session.store, workdir);
+    }
     let (output, serves) = match arguments.mode {
         OutputMode::Text => (Output::Text, false),
         OutputMode::Json => (Output::Json, false),
@@ -180,6 +188,17 @@ pub(crate) fn task(arguments: RunArguments) -> Result<Task, Failure> {
         workdir,
     });
     Ok(if serves { Task::Serve(options) } else { Task::Run(options) })
+}
+
+/// A session to be written, and the file that was named behind it.
+fn export(session: String, words: Vec<OsString>, store: StoreArguments, workdir: PathBuf) -> Result<Task, Failure> {
+    let mut words = words.into_iter().map(PathBuf::from);
+    let file = words.next();
+    if let Some(more) = words.next() {
+        return Err(Failure::usage(format!("--export takes one file, and no prompt: {}", more.display())));
+    }
+    let place = PlaceArguments { cwd: Some(workdir) };
+    Ok(Task::Export(ExportArguments { session, file, json: false, store, place }))
 }
 
 /// What to say when there is nothing to answer.

@@ -6,7 +6,7 @@ mod listing;
 mod remove;
 mod show;
 
-pub(super) use export::page;
+pub(super) use export::{page, run as export};
 
 use crate::args::{SessionsArguments, SessionsCommand};
 use crate::report::{Exit, Failure};

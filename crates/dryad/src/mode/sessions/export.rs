@@ -18,7 +18,7 @@ const LONG: u64 = 20_000_000;
 /// # Errors
 ///
 /// When there is no such session, or the page cannot be written.
-pub(super) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
+pub(in crate::mode) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let sessions = Sessions::open(&arguments.store, &arguments.place)?;
     let path = sessions.find(&arguments.session)?;
     let session = sessions.read(&path)?;

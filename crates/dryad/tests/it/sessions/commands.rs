@@ -100,6 +100,10 @@ fn a_session_is_exported_as_one_page() {
     scene.write("pages/x", "");
     scene.run(&["sessions", "export", &id, "pages"]).done();
     assert_eq!(names(&scene.work().join("pages")).len(), 2, "a directory gets the usual name");
+    let [file] = files(&scene).try_into().unwrap();
+    let said = scene.run(&["--export", file.to_str().unwrap(), "other.html"]).done();
+    assert_eq!(said, format!("exported: {}\n", scene.work().join("other.html").display()));
+    assert!(scene.run(&["--export", &id, "a.html", "say hello"]).failed(2).contains("takes one file"));
 }
 
 #[test]
