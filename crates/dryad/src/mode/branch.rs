@@ -10,10 +10,14 @@ use crate::args::{BranchArguments, PlaceArguments};
 use crate::output;
 use crate::report::{Exit, Failure};
 use crate::terminal::harmless;
+use dryad_protocol::content::UserBlock;
+use dryad_protocol::entry::EntryBody;
 use dryad_protocol::id::EntryId;
+use dryad_protocol::message::Message;
 use dryad_safety::clock::Clock;
 use dryad_safety::undo::{Mode, Report, Selection, UndoError, undo};
 use dryad_session::list;
+use dryad_session::operations::OperationError;
 use dryad_session::session::Session;
 use dryad_session::tree::UnknownEntry;
 use serde_json::json;
@@ -40,7 +44,9 @@ pub(super) fn run(arguments: &BranchArguments) -> Result<Exit, Failure> {
         output::print_json(&json!({"sessionId": id, "sessionFile": file, "text": text, "undo": undone}))?;
     } else if let Some((branch, text)) = &branched {
         output::print(&format!("session {} goes on before:\n{}\n", branch.id(), quoted(text)))?;
-        output::note_on_terminal("`dryad -c -p \"…\"` says it differently");
+        output::note_on_terminal("`dryad -p -c \"…\"` says it differently");
+    } else {
+        output::print(&format!("a session would go on before:\n{}\n", quoted(&said(&session, &entry)?)))?;
     }
     match undone {
         Some((memory, reports)) if !arguments.way.json && !reports.is_empty() => {
@@ -78,6 +84,18 @@ fn branch(session: &Session, entry: &EntryId, sessions: &Sessions) -> Result<(Se
     branch.ensure_stored().map_err(|error| from_store(&error))?;
     sessions.leave_crumb(&branch);
     Ok((branch, text))
+}
+
+/// What the user said at an entry.
+fn said(session: &Session, entry: &EntryId) -> Result<String, Failure> {
+    let line = session.entry(entry).map_err(|error| Failure::failed(error.to_string()))?;
+    match &line.body {
+        EntryBody::Message { message } => match message.as_ref() {
+            Message::User(message) => Ok(message.content.iter().filter_map(UserBlock::as_text).collect()),
+            _ => Err(from_operation(&OperationError::NotAPrompt)),
+        },
+        _ => Err(from_operation(&OperationError::NotAPrompt)),
+    }
 }
 
 /// Takes back what was done from an entry on, in this session and in those it was copied from.

@@ -72,6 +72,7 @@ fn a_dry_run_changes_nothing() {
     let scene = two_edits();
     let [first, _] = prompts(&scene).try_into().unwrap();
     let said = scene.run(&["branch", "--undo", "--dry-run", &first]).done();
+    assert!(said.starts_with("a session would go on before:\n  Change a.txt.\n"), "{said}");
     assert!(said.contains("would be undone") && said.contains("nothing was changed"), "{said}");
     assert_eq!((state(&scene), files(&scene).len()), (["new", "new"].map(str::to_owned), 1));
 }
@@ -91,7 +92,10 @@ fn what_the_user_wrote_since_stays_and_the_exit_code_says_so() {
 fn only_a_prompt_can_be_said_differently() {
     let scene = two_edits();
     let leaf = shown(&scene, &[])["leaf"].as_str().unwrap().to_owned();
-    assert!(scene.run(&["branch", &leaf]).failed(2).contains("this entry is no prompt"));
+    for more in [&[][..], &["--dry-run"]] {
+        let complaint = scene.run(&[&["branch", leaf.as_str()], more].concat()).failed(2);
+        assert!(complaint.contains("this entry is no prompt"), "{complaint}");
+    }
     assert!(scene.run(&["branch", "zzzz"]).failed(2).contains("no entry `zzzz` in this session"));
     assert!(scene.run(&["branch", ""]).failed(2).contains("an empty id names nothing"));
     assert_eq!(files(&scene).len(), 1);
