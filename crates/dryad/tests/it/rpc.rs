@@ -1,5 +1,6 @@
 //! RPC mode: the built program with a host in front of it.
 
+mod fuzz;
 mod hosts;
 mod load;
 mod pattern;
