@@ -114,14 +114,22 @@ impl Dialogs {
 
     /// Asks and waits. A dialog that ends without an answer in time is withdrawn.
     async fn ask(&self, request: UiRequest<'_>, limits: Limits<'_>) -> Option<UiResponse> {
+        match self.put(request, limits).await {
+            Ending::Answered(response) => Some(response),
+            Ending::Dismissed | Ending::TimedOut => None,
+        }
+    }
+
+    /// Asks and waits, and tells how it ended.
+    async fn put(&self, request: UiRequest<'_>, limits: Limits<'_>) -> Ending {
         if limits.cancel.is_cancelled() {
-            return None;
+            return Ending::Dismissed;
         }
         let (sender, answer) = oneshot::channel();
         let id = {
             let mut state = self.state();
             if state.closed {
-                return None;
+                return Ending::Dismissed;
             }
             let id = state.next_id();
             state.open.insert(id.clone(), sender);
@@ -129,22 +137,40 @@ impl Dialogs {
         };
         let withdraw = Withdraw { dialogs: self, id: &id };
         self.shared.outbox.send(&request.frame(&id));
-        let answered = tokio::select! {
+        let ending = tokio::select! {
             biased;
-            answered = answer => answered.ok(),
-            () = limits.cancel.cancelled() => None,
+            answered = answer => answered.map_or(Ending::Dismissed, Ending::of),
+            () = limits.cancel.cancelled() => Ending::Dismissed,
             () = limits.elapsed() => {
                 // The host knows the time limit: it need not be told.
                 self.state().open.remove(&id);
-                None
+                Ending::TimedOut
             }
         };
         drop(withdraw);
-        answered.filter(|answer| !answer.cancelled.unwrap_or(false))
+        ending
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How a question ended.
+enum Ending {
+    Answered(UiResponse),
+    /// Nobody wants to answer, or the answer is not wanted any more.
+    Dismissed,
+    TimedOut,
+}
+
+impl Ending {
+    fn of(response: UiResponse) -> Self {
+        match (response.cancelled.unwrap_or(false), response.timed_out.unwrap_or(false)) {
+            (false, _) => Self::Answered(response),
+            (true, false) => Self::Dismissed,
+            (true, true) => Self::TimedOut,
+        }
     }
 }
 

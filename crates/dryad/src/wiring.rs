@@ -183,7 +183,8 @@ pub(crate) fn agent(
 fn equipment(line: &Line, bench: &Bench<'_>, sink: &Arc<dyn EventSink>, asked: &Asked) -> Result<Equipment, Failure> {
     let clock = Clock::System;
     let rehearsal = rehearsal(bench.settings, bench.home, bench.workdir, safety::granted(bench));
-    let registry = Arc::new(tools::registry(bench, &line.chosen.model, rehearsal.foreseen_level())?);
+    let registry =
+        Arc::new(tools::registry(bench, &line.chosen.model, rehearsal.foreseen_level(), asked.user.clone())?);
     let deferred = tools::deferred(bench, &registry)?;
     let system_prompt = system_text(bench, &deferred.active(), clock);
     let watcher = sink.clone();

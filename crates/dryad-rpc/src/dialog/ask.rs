@@ -1,11 +1,13 @@
 //! The gates' questions, put to the host's user.
 
-use super::{Dialogs, Limits, PATIENCE};
+use super::{Dialogs, Ending, Limits, PATIENCE, UiRequest, UiResponse};
 use dryad_protocol::action::Preview;
+use dryad_safety::dialog::{DialogAnswer, UserInterface};
 use dryad_safety::gate::checkpoint::{CheckpointAnswer, CheckpointHandler, CheckpointRequest};
 use dryad_safety::gate::permission::{PermissionAnswer, PermissionHandler, PermissionRequest};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Arguments are shown up to so many characters.
@@ -13,6 +15,36 @@ const SHOWN_ARGUMENTS: usize = 1000;
 
 /// Previews are shown up to so many characters.
 const SHOWN_PREVIEW: usize = 20_000;
+
+impl UserInterface for Dialogs {
+    fn select<'a>(
+        &'a self,
+        title: &'a str,
+        options: &'a [String],
+        timeout: Option<Duration>,
+    ) -> BoxFuture<'a, DialogAnswer> {
+        let milliseconds = timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+        let request = UiRequest::Select { title, options, timeout: milliseconds };
+        Box::pin(async move { self.answer_of(request, timeout).await })
+    }
+
+    fn input<'a>(&'a self, title: &'a str) -> BoxFuture<'a, DialogAnswer> {
+        let request = UiRequest::Input { title, placeholder: None, timeout: None };
+        Box::pin(async move { self.answer_of(request, None).await })
+    }
+}
+
+impl Dialogs {
+    async fn answer_of(&self, request: UiRequest<'_>, timeout: Option<Duration>) -> DialogAnswer {
+        // Dropped with the call that waits for it, so the token need not come from there.
+        let limits = Limits { cancel: &CancellationToken::new(), timeout };
+        match self.put(request, limits).await {
+            Ending::Answered(UiResponse { value: Some(value), .. }) => DialogAnswer::Given(value),
+            Ending::Answered(_) | Ending::Dismissed => DialogAnswer::Cancelled,
+            Ending::TimedOut => DialogAnswer::TimedOut,
+        }
+    }
+}
 
 impl PermissionHandler for Dialogs {
     fn ask(&self, request: PermissionRequest) -> BoxFuture<'_, PermissionAnswer> {

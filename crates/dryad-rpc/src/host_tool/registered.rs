@@ -5,7 +5,7 @@ use crate::outbox::Outbox;
 use dryad_safety::foreign::{Foreign, ForeignResult, ForeignTool};
 use dryad_safety::pipeline::Pipeline;
 use dryad_safety::spec::{Metadata, PermissionClass, ToolSpec};
-use dryad_safety::tool::{PlanContext, ToolError};
+use dryad_safety::tool::{PlanContext, Tool, ToolError};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -89,23 +89,24 @@ impl HostTools {
 
     /// Registers the tools, and sees to it that the model is told of them and of all it was told of before.
     fn register(&self, set: &[HostToolDefinition], pipeline: &Pipeline) {
-        let deferred = pipeline.deferred.as_deref();
-        let active = deferred.map(|deferred| deferred.active());
-        for spec in checked(set).unwrap_or_default() {
-            let name = spec.name.clone();
-            if pipeline.registry.get(&name).is_none() {
+        let active = pipeline.deferred.as_ref().map(|deferred| deferred.active());
+        let specs = checked(set).unwrap_or_default();
+        let mut names: Vec<String> = active.iter().flat_map(|tools| tools.iter().map(name_of)).collect();
+        for spec in specs {
+            names.push(spec.name.clone());
+            if pipeline.registry.get(&spec.name).is_none() {
                 let tool = Foreign::new(HostTool { spec, calls: self.calls.clone() });
                 if let Err(error) = pipeline.registry.register(Arc::new(tool)) {
                     tracing::warn!("a host tool is not offered: {error}");
                 }
             }
-            if let Some(deferred) = deferred {
-                deferred.activate(&name);
-            }
         }
-        for tool in active.iter().flat_map(|active| active.iter()) {
-            if let Some(deferred) = deferred {
-                deferred.activate(&tool.spec().name);
+        // With few tools the model is told of all of them anyway.
+        if let Some(deferred) =
+            pipeline.deferred.as_ref().filter(|deferred| deferred.registry().count() > deferred.threshold())
+        {
+            for name in &names {
+                deferred.activate(name);
             }
         }
     }
@@ -119,6 +120,10 @@ impl HostToolDefinition {
     fn is_hidden(&self) -> bool {
         self.hidden.unwrap_or(false)
     }
+}
+
+fn name_of(tool: &Arc<dyn Tool>) -> String {
+    tool.spec().name.clone()
 }
 
 /// The specs of the tools the model is told of, or what is wrong with the set.

@@ -121,9 +121,11 @@ impl Workbench {
             todos: Some(self.todos.clone()),
         };
         let asked = match dialogs {
-            Some(dialogs) => {
-                Asked { permission: Some(Arc::new(dialogs.clone())), checkpoint: Some(Arc::new(dialogs.clone())) }
-            }
+            Some(dialogs) => Asked {
+                permission: Some(Arc::new(dialogs.clone())),
+                checkpoint: Some(Arc::new(dialogs.clone())),
+                user: Some(Arc::new(dialogs.clone())),
+            },
             None => Asked::default(),
         };
         let equipment = equipment(line, &bench, sink, &asked)?;

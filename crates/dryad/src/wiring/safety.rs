@@ -5,6 +5,7 @@ use crate::home::{Home, project_settings_file};
 use crate::report::Failure;
 use crate::settings::Settings;
 use dryad_agent::challenge::ModelChallenger;
+use dryad_safety::dialog::UserInterface;
 use dryad_safety::gate::checkpoint::{Checkpoint, CheckpointAnswer, CheckpointHandler, CheckpointRequest};
 use dryad_safety::gate::permission::{Permission, PermissionHandler};
 use dryad_safety::gate::reverse_thinking::{ReverseThinking, ReverseThinkingOrder};
@@ -32,6 +33,8 @@ pub(super) struct Asked {
     pub(super) permission: Option<Arc<dyn PermissionHandler>>,
     /// Whether a checkpoint is released.
     pub(super) checkpoint: Option<Arc<dyn CheckpointHandler>>,
+    /// What the model wants to know.
+    pub(super) user: Option<Arc<dyn UserInterface>>,
 }
 
 /// The gates that judge a plan.

@@ -8,10 +8,12 @@ use dryad_ast::AstSettings;
 use dryad_protocol::model::Model;
 use dryad_safety::artifact::Artifacts;
 use dryad_safety::deferred::Deferred;
+use dryad_safety::dialog::UserInterface;
 use dryad_safety::registry::Registry;
 use dryad_safety::spec::SafetyLevel;
 use dryad_safety::tightened::Tightened;
 use dryad_safety::tool::{Tool, is_dry_runnable};
+use dryad_tools::ask::{AskSettings, ask_tool};
 use dryad_tools::bash::BashTool;
 use dryad_tools::resolve::ResolveTool;
 use dryad_tools::todo_write::TodoWriteTool;
@@ -64,10 +66,18 @@ fn ast_settings(settings: &Settings) -> AstSettings {
 }
 
 /// The tools of a run.
-pub(super) fn registry(bench: &Bench<'_>, model: &Model, level: SafetyLevel) -> Result<Registry, Failure> {
+pub(super) fn registry(
+    bench: &Bench<'_>,
+    model: &Model,
+    level: SafetyLevel,
+    user: Option<Arc<dyn UserInterface>>,
+) -> Result<Registry, Failure> {
     let mut all = all_tools(bench.settings, Some(bench.place.artifacts()), model.has_vision(), level);
     if let Some(todos) = bench.todos.clone() {
         all.push(Arc::new(TodoWriteTool::new(move |operations| todos.apply(operations))));
+    }
+    if let Some(user) = user {
+        all.push(Arc::new(ask_tool(Some(user), AskSettings::default())));
     }
     let wanted = match (bench.tools, &bench.settings.tools) {
         (ToolSelection::Only(names), _) => Some((names, "--tools")),
