@@ -88,3 +88,28 @@ fn many_runs_at_once_have_a_session_each() {
     }
     assert_eq!(files(&scene).len(), 4);
 }
+
+#[test]
+fn what_a_killed_run_had_staged_is_resolved_by_the_next_one() {
+    let scene = Scene::with_script(&json!([
+        {"calls": [{"name": "edit", "arguments": {"path": "a.txt", "old_string": "old", "new_string": "new"}}]},
+        {"hang": true},
+    ]));
+    scene.write("a.txt", "old\n");
+    scene.write_home("settings.json", &json!({"safety": {"autoPreview": "all"}}).to_string());
+    let mut child = scene.command(&["-p", "--script", "story.json", "Change it."]).spawn().unwrap();
+    let waits = until("the edit is staged", || {
+        let waiting: Vec<serde_json::Value> = serde_json::from_str(&scene.run(&["pending", "--json"]).done()).ok()?;
+        waiting.into_iter().next()
+    });
+    signal(child.id(), Signal::KILL);
+    child.wait().unwrap();
+    assert_eq!(waits["sessionId"], listed(&scene, &[])[0]["id"]);
+    assert_eq!(super::shown(&scene, &[])["changes"]["pending"], json!(1));
+    let resolve = json!({"action": "apply", "reason": "it is right"});
+    let story = json!({"steps": [{"calls": [{"name": "resolve", "arguments": resolve}]}, {"text": "Applied."}]});
+    scene.write("story.json", story.to_string());
+    let outcome = scene.run(&["-p", "-c", "--script", "story.json", "Go on."]);
+    assert_eq!((outcome.done().as_str(), scene.read("a.txt").as_str()), ("Applied.\n", "new\n"));
+    assert_eq!(super::shown(&scene, &[])["changes"], json!({"applied": 1, "undone": 0, "pending": 0, "discarded": 0}));
+}
