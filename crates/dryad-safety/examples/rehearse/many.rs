@@ -7,6 +7,7 @@ use dryad_safety::oplog::new_id;
 use dryad_safety::workspace::Workspace;
 use serde_json::{Map, Value, json};
 use std::fs;
+use std::path::Path;
 use std::time::Instant;
 
 const FILES: usize = 10_000;
@@ -40,8 +41,9 @@ async fn few(place: &Place, figures: &mut Map<String, Value>) {
     fs::create_dir_all(&root).unwrap();
     (0..20).for_each(|number| fs::write(root.join(number.to_string()), "content\n").unwrap());
     let workspace = Workspace::with_id(&place.home, "bench");
-    let mut applied = Vec::new();
+    let (mut applied, mut by_hand) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
+        by_hand.push(written_by_hand(&root, round));
         let request = place.request(&format!("for f in *; do echo {round} >> $f; done"), &root);
         let (_, rehearsed) = place.rehearse(&request).await;
         let head = head();
@@ -50,6 +52,19 @@ async fn few(place: &Place, figures: &mut Map<String, Value>) {
         applied.push(milliseconds(started));
     }
     figures.insert("apply_few".to_owned(), json!(share(applied, 0.5)));
+    figures.insert("apply_few_by_hand".to_owned(), json!(share(by_hand, 0.5)));
+}
+
+/// The same files written anew, made durable each and moved in place.
+fn written_by_hand(root: &Path, round: usize) -> f64 {
+    let started = Instant::now();
+    for number in 0..20 {
+        let (fresh, place) = (root.with_extension("fresh"), root.join(number.to_string()));
+        fs::write(&fresh, format!("content {round}\n")).unwrap();
+        fs::File::open(&fresh).unwrap().sync_all().unwrap();
+        fs::rename(&fresh, &place).unwrap();
+    }
+    milliseconds(started)
 }
 
 fn head() -> OperationHead {

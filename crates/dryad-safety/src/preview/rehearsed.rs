@@ -16,7 +16,7 @@ pub use size::size;
 
 use super::difference;
 use crate::plan::Contents;
-use crate::rehearsal::{Network, OutsideKind, Rehearsed};
+use crate::rehearsal::{Network, NetworkAttempt, OutsideKind, Rehearsed};
 use dryad_protocol::action::Preview;
 use dryad_protocol::change_set::Change;
 use dryad_protocol::command::{CommandEnd, CommandSpec};
@@ -131,17 +131,8 @@ impl Told<'_> {
         section(&mut text, "done, but not carried over", &rehearsed.not_carried);
         let stale: Vec<String> = rehearsed.changed_meanwhile.iter().map(|path| self.name(path)).collect();
         section(&mut text, "changed by somebody else meanwhile, so that nothing can be applied", &stale);
-        let attempts: Vec<String> = rehearsed
-            .network_attempts
-            .iter()
-            .map(|attempt| {
-                format!(
-                    "{}{}",
-                    attempt.to,
-                    if attempt.count > 1 { format!(" ({} times)", attempt.count) } else { String::new() }
-                )
-            })
-            .collect();
+        let attempts: Vec<String> =
+            rehearsed.network_attempts.iter().filter(|attempt| is_told(attempt)).map(attempted).collect();
         section(&mut text, "connections it tried", &attempts);
         section(&mut text, "left running, and ended", &rehearsed.left_running);
         section(&mut text, "limits of this rehearsal", &rehearsed.limits);
@@ -207,6 +198,18 @@ impl Told<'_> {
 /// The text of a rehearsal's preview without the differences, which are cut short there.
 pub fn without_difference(text: &str) -> &str {
     text.split_once(DIFFERENCE).map_or(text, |(before, _)| before)
+}
+
+/// Whether a connection says anything: nearly every program asks the cache of user names.
+fn is_told(attempt: &NetworkAttempt) -> bool {
+    attempt.remote || !attempt.to.ends_with("/nscd/socket")
+}
+
+fn attempted(attempt: &NetworkAttempt) -> String {
+    match attempt.count {
+        0 | 1 => attempt.to.clone(),
+        count => format!("{} ({count} times)", attempt.to),
+    }
 }
 
 fn name(path: &FilePath, workdir: &Path) -> String {
