@@ -118,6 +118,11 @@ impl Outbox {
         self.state().live.mode = mode;
     }
 
+    /// How much waits.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.state().bytes
+    }
+
     /// Waits until so little waits that a command may be answered.
     pub(crate) async fn has_room(&self) {
         loop {

@@ -40,7 +40,7 @@ pub const MAX_WAITING: usize = 65_536;
 /// Bytes taken from the input at once.
 const PIECE: usize = 64 * 1024;
 
-/// When the host has gone, what is left gets so long.
+/// When the host has gone, each thing that is left gets so long.
 const GRACE: Duration = Duration::from_millis(800);
 
 /// Why the server has ended.
@@ -119,6 +119,11 @@ impl Server {
                 Wake::Quit => break Ended::Told,
             }
         };
+        self.desk.dialogs.close();
+        self.desk.host_tools.close();
+        if ended == Ended::HostLeft {
+            self.finish_waiting().await;
+        }
         // What hangs on is given up: the writer still has to write what there is.
         tokio::time::timeout(GRACE, self.end()).await.ok();
         ended
@@ -230,21 +235,37 @@ impl Server {
         }
     }
 
-    /// Carries out what was sent before the host left, and ends everything that goes on.
-    async fn end(&mut self) {
-        self.desk.dialogs.close();
-        self.desk.host_tools.close();
+    /// Carries out what was sent before the host left, as long as it takes what it is answered.
+    async fn finish_waiting(&mut self) {
         loop {
             self.start_waiting();
-            let Some((_, work)) = &mut self.in_hand else { break };
-            // It may wait for a run that nobody else ends any more.
-            let outcome = tokio::select! {
-                biased;
-                outcome = &mut *work => outcome,
-                () = self.desk.conversation.abort() => work.await,
+            if self.in_hand.is_none() && self.waiting.is_empty() {
+                return;
+            }
+            let step = async {
+                match &mut self.in_hand {
+                    // It may wait for a run that nobody else ends any more.
+                    Some((_, work)) => Some(tokio::select! {
+                        biased;
+                        outcome = &mut *work => outcome,
+                        () = self.desk.conversation.abort() => work.await,
+                    }),
+                    None => {
+                        self.desk.outbox.has_room().await;
+                        None
+                    }
+                }
             };
-            self.finish_in_hand(outcome);
+            match tokio::time::timeout(GRACE, step).await {
+                Ok(Some(outcome)) => self.finish_in_hand(outcome),
+                Ok(None) if self.desk.outbox.gone().now_or_never().is_none() => {}
+                Ok(None) | Err(_) => return,
+            }
         }
+    }
+
+    /// Ends everything that goes on.
+    async fn end(&mut self) {
         self.desk.bash.cancel_all();
         self.asked.cancel_all();
         self.desk.conversation.abort().await;

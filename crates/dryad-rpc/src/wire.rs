@@ -20,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-/// At the end, what waits for the host gets so long.
+/// At the end, a host that takes nothing for so long gets no more.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// How the wire behaves where clients differ.
@@ -103,7 +103,15 @@ impl Wire {
         let desk = Arc::new(Desk { conversation, outbox: outbox.clone(), dialogs, host_tools, program, clock, bash });
         let ended = Server::new(desk, settings.ids, staged).run(input, quit).await;
         outbox.close();
-        tokio::time::timeout(LAST_WORDS, writer).await.ok();
+        let mut writer = writer;
+        let mut left = usize::MAX;
+        // As long as the host takes anything, it gets the rest.
+        while tokio::time::timeout(LAST_WORDS, &mut writer).await.is_err() {
+            match std::mem::replace(&mut left, outbox.waiting_bytes()) {
+                before if before <= left || ended == Ended::Told => break,
+                _ => {}
+            }
+        }
         ended
     }
 }
