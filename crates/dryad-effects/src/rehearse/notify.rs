@@ -69,7 +69,10 @@ impl<'j> Notifier<'j> {
         let listener = self.listener.as_fd();
         let mut events = [PollFd::from_borrowed_fd(listener, PollFlags::IN), PollFd::new(link, PollFlags::IN)];
         while poll(&mut events, None) == Err(Errno::INTR) {}
-        if !events.first().is_some_and(|event| event.revents().contains(PollFlags::IN)) {
+        // Whoever knocks waits for the answer. So when the other end is closed already, what is heard here is something
+        // that the shell does.
+        let [heard, gone] = events.map(|event| !event.revents().is_empty());
+        if gone || !heard {
             return false;
         }
         receive(&self.listener).and_then(|call| answer(&self.listener, call.id, Verdict::GoOn)).is_ok()

@@ -131,8 +131,7 @@ impl Told<'_> {
         section(&mut text, "done, but not carried over", &rehearsed.not_carried);
         let stale: Vec<String> = rehearsed.changed_meanwhile.iter().map(|path| self.name(path)).collect();
         section(&mut text, "changed by somebody else meanwhile, so that nothing can be applied", &stale);
-        let attempts: Vec<String> =
-            rehearsed.network_attempts.iter().filter(|attempt| is_told(attempt)).map(attempted).collect();
+        let attempts: Vec<String> = rehearsed.network_attempts.iter().map(attempted).collect();
         section(&mut text, "connections it tried", &attempts);
         section(&mut text, "left running, and ended", &rehearsed.left_running);
         section(&mut text, "limits of this rehearsal", &rehearsed.limits);
@@ -198,11 +197,6 @@ impl Told<'_> {
 /// The text of a rehearsal's preview without the differences, which are cut short there.
 pub fn without_difference(text: &str) -> &str {
     text.split_once(DIFFERENCE).map_or(text, |(before, _)| before)
-}
-
-/// Whether a connection says anything: nearly every program asks the cache of user names.
-fn is_told(attempt: &NetworkAttempt) -> bool {
-    attempt.remote || !attempt.to.ends_with("/nscd/socket")
 }
 
 fn attempted(attempt: &NetworkAttempt) -> String {

@@ -9,6 +9,9 @@ use std::os::unix::ffi::OsStrExt as _;
 /// Different targets that are kept.
 const MOST: usize = 256;
 
+/// How the place ends where the C library asks for names of users, whoever runs: a command has not that in mind.
+const NAME_CACHE: &str = "/nscd/socket";
+
 /// The targets so far.
 #[derive(Debug, Default)]
 pub(in super::super) struct Ledger {
@@ -22,7 +25,9 @@ impl Ledger {
         let length = usize::try_from(length).unwrap_or(0).min(bytes.len());
         let Some(buffer) = bytes.get_mut(..length) else { return };
         let Ok(count) = task::read_memory(process, address, buffer) else { return };
-        if let Some((to, remote)) = target(bytes.get(..count).unwrap_or_default()) {
+        if let Some((to, remote)) = target(bytes.get(..count).unwrap_or_default())
+            && (remote || !to.ends_with(NAME_CACHE))
+        {
             self.add(to, remote);
         }
     }

@@ -81,6 +81,14 @@ async fn sockets_in_a_layered_tree_answer_nobody() {
 }
 
 #[tokio::test]
+async fn asking_for_the_name_of_a_user_is_no_connection() {
+    let place = Place::new();
+    let rehearsed = place.rehearse("unset SHELL; bash -c 'echo ~nobody > name'; getent passwd root > /dev/null").await;
+    assert_eq!(rehearsed.changes.len(), 1);
+    assert_eq!(attempts(&rehearsed).unwrap_or_default(), []);
+}
+
+#[tokio::test]
 async fn the_machine_cannot_be_changed_from_inside() {
     let place = Place::new();
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
