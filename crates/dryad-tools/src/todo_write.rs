@@ -176,6 +176,6 @@ mod tests {
         assert_eq!(result.content[0].as_text(), Some("Todo list cleared."));
         assert_eq!(answer(Vec::new(), &[], json!({"ops": []})).unwrap_err().to_string(), "ops must not be empty");
         let error = answer(Vec::new(), &[], json!({"ops": [{"op": "paint"}]})).unwrap_err().to_string();
-        assert!(error.starts_with("invalid arguments: ops[0]"), "{error}");
+        assert!(error.starts_with("invalid arguments: /ops/0"), "{error}");
     }
 }
