@@ -39,8 +39,6 @@ pub enum Language {
     JavaScript,
     /// JSON.
     Json,
-    /// Kotlin.
-    Kotlin,
     /// Lua.
     Lua,
     /// PHP.
@@ -69,7 +67,7 @@ pub struct UnknownLanguage {
 
 impl Language {
     /// Every language, by name.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 18] = [
         Self::Bash,
         Self::C,
         Self::Cpp,
@@ -80,7 +78,6 @@ impl Language {
         Self::Java,
         Self::JavaScript,
         Self::Json,
-        Self::Kotlin,
         Self::Lua,
         Self::Php,
         Self::Python,
@@ -104,7 +101,6 @@ impl Language {
             Self::Java => "java",
             Self::JavaScript => "javascript",
             Self::Json => "json",
-            Self::Kotlin => "kotlin",
             Self::Lua => "lua",
             Self::Php => "php",
             Self::Python => "python",
@@ -124,7 +120,6 @@ impl Language {
             Self::CSharp => &["c#", "cs"],
             Self::Go => &["golang"],
             Self::JavaScript => &["js", "jsx"],
-            Self::Kotlin => &["kt"],
             Self::Python => &["py"],
             Self::Ruby => &["rb"],
             Self::Rust => &["rs"],
@@ -147,7 +142,6 @@ impl Language {
             Self::Java => &["java"],
             Self::JavaScript => &["js", "jsx", "mjs", "cjs"],
             Self::Json => &["json"],
-            Self::Kotlin => &["kt", "kts", "ktm"],
             Self::Lua => &["lua"],
             Self::Php => &["php"],
             Self::Python => &["py", "pyi", "py3", "bzl", "bazel"],
@@ -179,7 +173,6 @@ impl Language {
             | Self::Java
             | Self::JavaScript
             | Self::Json
-            | Self::Kotlin
             | Self::Lua
             | Self::Php
             | Self::Python

@@ -1,6 +1,6 @@
 //! Languages that people ask for and that have no grammar here: for each a name, so that they can be told.
 //!
-//! Kotlin is the largest grammar that still fits; Scala and Swift would take the installed program over
+//! C# is the largest grammar that still fits; Kotlin, Scala and Swift would take the installed program over
 //! its bound. TOML is left out because its values cannot be names, so no pattern could leave one open.
 
 use std::path::Path;
@@ -16,12 +16,13 @@ pub struct Absent {
 
 /// The languages without a grammar, by name.
 #[rustfmt::skip]
-pub const ABSENT: [Absent; 17] = [
+pub const ABSENT: [Absent; 18] = [
     Absent { name: "Clojure", extensions: &["clj", "cljs", "cljc"] },
     Absent { name: "Dart", extensions: &["dart"] },
     Absent { name: "Elixir", extensions: &["ex", "exs"] },
     Absent { name: "Haskell", extensions: &["hs"] },
     Absent { name: "HCL", extensions: &["hcl", "tf", "tfvars"] },
+    Absent { name: "Kotlin", extensions: &["kt", "kts", "ktm"] },
     Absent { name: "Markdown", extensions: &["md", "markdown"] },
     Absent { name: "Nix", extensions: &["nix"] },
     Absent { name: "Objective-C", extensions: &["m", "mm"] },

@@ -19,7 +19,6 @@ impl From<Language> for Grammar {
             Language::Java => Self::Java,
             Language::JavaScript => Self::JavaScript,
             Language::Json => Self::Json,
-            Language::Kotlin => Self::Kotlin,
             Language::Lua => Self::Lua,
             Language::Php => Self::Php,
             Language::Python => Self::Python,

@@ -31,7 +31,7 @@ fn no_name_and_no_extension_belongs_to_two_languages() {
 fn the_list_is_complete_and_sorted_by_name() {
     let names = Language::ALL.map(Language::name);
     assert!(names.is_sorted());
-    assert_eq!(BTreeSet::from(Language::ALL).len(), 19);
+    assert_eq!(BTreeSet::from(Language::ALL).len(), 18);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn an_unknown_name_is_answered_with_the_known_ones() {
     assert_eq!(
         "cobol".parse::<Language>().unwrap_err().to_string(),
         "unknown language: cobol; the languages are: bash, c, cpp, csharp, css, go, html, java, javascript, json, \
-         kotlin, lua, php, python, ruby, rust, tsx, typescript, yaml"
+         lua, php, python, ruby, rust, tsx, typescript, yaml"
     );
     let absent = "SWIFT".parse::<Language>().unwrap_err().to_string();
     assert!(absent.starts_with("no grammar of Swift is built in; the languages are: bash, "), "{absent}");

@@ -143,11 +143,6 @@ pub(crate) const FILES: &[(&str, &[Case])] = &[
         find("csharp", "if ($C) $B"),
         find("csharp", "$A => $B"),
     ]),
-    ("Main.kt", &[
-        change("kotlin", "println($A)", "print($A)"),
-        find("kotlin", "val $A = $B"),
-        find("kotlin", "Point($A, $B)"),
-    ]),
     ("game.lua", &[
         change("lua", "print($$$A)", "log($$$A)"),
         find("lua", "$A == nil"),
