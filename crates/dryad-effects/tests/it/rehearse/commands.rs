@@ -1,6 +1,6 @@
 //! One command after the other: what is seen, what is changed, what is left.
 
-use super::place::{Place, eventually, limits};
+use super::place::{LAST_WORDS, Place, eventually, limits};
 use dryad_effects::apply::ApplyError;
 use dryad_effects::rehearse::{Limit, OutsideKind, Rehearsal, RehearsalRequest, Rung};
 use dryad_protocol::command::CommandEnd;
@@ -99,7 +99,7 @@ async fn time_runs_out_for_those_who_do_not_listen_too() {
 async fn cancelling_asks_first_and_a_cancelled_run_does_not_begin() {
     let place = Place::new();
     let printed = Mutex::new(String::new());
-    let request = place.request("trap 'echo bye; exit 0' TERM; echo hello; sleep 600 & wait");
+    let request = place.request(LAST_WORDS);
     let surroundings = place.surroundings();
     let on_update = |text: String| *printed.lock().unwrap() = text;
     let running = Rehearsal::start(&request, &surroundings, &place.cancel, &on_update);

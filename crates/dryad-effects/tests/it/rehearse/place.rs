@@ -222,6 +222,11 @@ pub(crate) fn helper() -> PathBuf {
         .map_or_else(|| env!("CARGO_BIN_EXE_dryad-rehearsal-helper").into(), PathBuf::from)
 }
 
+/// Says hello when it can be asked to end, and bye when it is. A child that has not become `sleep` yet would still hear
+/// the request as the shell that it was, and sleep on.
+pub(crate) const LAST_WORDS: &str = "trap 'echo bye; exit 0' TERM; sleep 600 & \
+                                     until grep -q sleep /proc/$!/comm; do :; done; echo hello; wait";
+
 /// What a rehearsal tried to connect to; nothing where a supervisor outside keeps connections from being seen, which
 /// the rehearsal says.
 pub(crate) fn attempts(rehearsed: &Rehearsed) -> Option<Vec<(&str, bool, u64)>> {

@@ -2,7 +2,7 @@
 
 use super::changes::{CASES, CLOSED, FIXTURE, UNREADABLE, shell, unnumbered};
 use super::generated::Dice;
-use super::place::{Place, Print, difference, eventually, is_root, print_of};
+use super::place::{LAST_WORDS, Place, Print, difference, eventually, is_root, print_of};
 use dryad_effects::rehearse::{OutsideKind, Rehearsal, RehearsalError, RehearsalRequest, Rehearsed, Rung};
 use dryad_protocol::command::CommandEnd;
 use std::fs;
@@ -131,7 +131,7 @@ async fn a_witnessed_command_hears_cancelling_and_runs_out_of_time() {
     let done = place.start(&request).await.unwrap();
     assert_eq!((done.outcome.end, done.changes.len()), (CommandEnd::TimedOut, 1));
     let printed = Mutex::new(String::new());
-    let request = on(&place, Rung::Journal, "trap 'echo bye; exit 0' TERM; echo hello; sleep 600 & wait");
+    let request = on(&place, Rung::Journal, LAST_WORDS);
     let surroundings = place.surroundings();
     let on_update = |text: String| *printed.lock().unwrap() = text;
     let running = Rehearsal::start(&request, &surroundings, &place.cancel, &on_update);
