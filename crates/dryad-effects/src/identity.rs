@@ -137,7 +137,8 @@ fn remember(identity: &Identity, states: &Path) -> io::Result<()> {
     if identity.twin.is_some() || last_seen(&state).as_ref() == Some(root) {
         return Ok(());
     }
-    let fresh = state.join("root.new");
+    // Of two processes that come first at once, neither takes the other's.
+    let fresh = state.join(format!("root.{}.new", std::process::id()));
     fs::remove_file(&fresh).ok();
     write_new(&fresh, root.as_os_str().as_bytes())?;
     disk::rename_over(&fresh, &note)
