@@ -9,6 +9,7 @@
 
 mod ast;
 mod changes;
+mod figures;
 mod rehearse;
 mod safety;
 mod search;

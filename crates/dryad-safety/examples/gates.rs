@@ -80,7 +80,7 @@ fn judge() -> f64 {
     let mut spec = ToolSpec::new("bash", "", &json!({})).unwrap();
     spec.metadata.permission_class = PermissionClass::Bash;
     let arguments = json!({"command": COMMAND}).as_object().cloned().unwrap();
-    let workdir = Path::new("/work");
+    let workdir = Path::new("/srv");
     best_of(|| drop(engine.judge(&Question { tool: &spec, arguments: &arguments, effect: None, workdir })))
 }
 

@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let engine = Engine::new(Policy { allow, deny, home: Some("/home/user".into()), ..Policy::default() });
     let tool = bash()?;
     let Value::Object(arguments) = json!({ "command": COMMAND }) else { return Err("no object".into()) };
-    let question = Question { tool: &tool, arguments: &arguments, effect: None, workdir: Path::new("/work") };
+    let question = Question { tool: &tool, arguments: &arguments, effect: None, workdir: Path::new("/srv") };
     let read = fastest(|| drop(black_box(shell::parse(black_box(COMMAND)))));
     let judge = fastest(|| drop(black_box(engine.judge(black_box(&question)))));
     let verdict = format!("{:?}", engine.judge(&question));

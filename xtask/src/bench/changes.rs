@@ -2,15 +2,10 @@
 //!
 //! The example of `dryad-safety` does the work and interleaves its rounds; here its figures get their limits.
 
-use super::build;
+use super::figures::{Figure, of_example, rows};
 use super::table::{Limit, Row};
-use crate::process;
 use crate::repository::Repository;
-use anyhow::{Context as _, Result};
-use serde_json::{Map, Value};
-
-/// A row of the table: what it says, its unit, our figure, the one beside it, and what it may be.
-type Figure = (&'static str, &'static str, &'static str, Option<&'static str>, Limit);
+use anyhow::Result;
 
 const FIGURES: [Figure; 14] = [
     ("edit, 4 KiB, beside by hand", "ms", "edit_small", Some("edit_small_by_hand"), Limit::Times(2.0)),
@@ -31,35 +26,6 @@ const FIGURES: [Figure; 14] = [
 
 /// Runs the example and gives its figures their limits.
 pub(crate) fn measure(repository: &Repository) -> Result<Vec<Row>> {
-    build(repository, &["--package", "dryad-safety", "--example", "changes"])?;
-    let target = repository.target_dir()?;
-    let program = target.join("dist/examples").join(format!("changes{}", std::env::consts::EXE_SUFFIX));
-    let text = process::output(process::command(&program, repository.root()).arg(target.join("bench")))?;
-    rows(&text).with_context(|| format!("the changes example printed {text:?}"))
-}
-
-fn rows(text: &str) -> Result<Vec<Row>> {
-    let figures: Map<String, Value> = serde_json::from_str(text)?;
-    let value = |name: &str| figures.get(name).and_then(Value::as_f64);
-    let row = |(what, unit, ours, theirs, limit): Figure| Row {
-        what,
-        unit,
-        ours: value(ours),
-        theirs: theirs.and_then(value),
-        limit,
-    };
-    Ok(FIGURES.map(row).to_vec())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_are_found_by_name_and_what_is_missing_is_not_kept() {
-        let rows = rows(r#"{"edit_small":1.5,"edit_small_by_hand":1,"tree_half_seen":1}"#).unwrap();
-        let kept: Vec<&str> = rows.iter().filter(|row| row.is_kept()).map(|row| row.what).collect();
-        assert_eq!(kept, ["edit, 4 KiB, beside by hand"]);
-        assert!(super::rows("not figures").is_err());
-    }
+    let place = repository.target_dir()?.join("bench");
+    Ok(rows(&FIGURES, &of_example(repository, "dryad-safety", "changes", &[&place])?))
 }

@@ -4,17 +4,13 @@
 //! The example of `dryad-session` does the work on a session that it makes; Pi's loader is then run on the same file,
 //! in a process of its own that has loaded its code before the clock starts.
 
-use super::build;
+use super::figures::{Figure, of_example, rows};
 use super::table::{Limit, Row};
 use crate::packages;
 use crate::process;
 use crate::repository::Repository;
 use anyhow::{Context as _, Result};
-use serde_json::{Map, Value};
 use std::path::Path;
-
-/// A row of the table: what it says, its unit, our figure, the one beside it, and what it may be.
-type Figure = (&'static str, &'static str, &'static str, Option<&'static str>, Limit);
 
 /// Opening takes several threads. What they take together is held against the limit: on a machine with nothing else to
 /// do it is more than the clock says, and on a busy one it still says something.
@@ -50,15 +46,11 @@ pub(crate) fn measure(repository: &Repository) -> Result<Vec<Row>> {
     let peers = target.join("peers/pi");
     packages::pi(&peers)?;
     let pi = peers.join("node_modules/@earendil-works/pi-coding-agent");
-    build(repository, &["--package", "dryad-session", "--example", "session_speed"])?;
-    let program = target.join("dist/examples").join(format!("session_speed{}", std::env::consts::EXE_SUFFIX));
     let place = target.join("bench");
-    let text = process::output(process::command(&program, repository.root()).arg(&place))?;
-    let mut figures: Map<String, Value> =
-        serde_json::from_str(&text).with_context(|| format!("the example printed {text:?}"))?;
+    let mut measured = of_example(repository, "dryad-session", "session_speed", &[&place])?;
     let [clock, busy] = pi_milliseconds(&pi, &place.join("session-speed/large.jsonl"))?;
-    figures.extend([("pi_ms".to_owned(), clock.into()), ("pi_busy_ms".to_owned(), busy.into())]);
-    Ok(rows(&figures))
+    measured.extend([("pi_ms".to_owned(), clock.into()), ("pi_busy_ms".to_owned(), busy.into())]);
+    Ok(rows(&FIGURES, &measured))
 }
 
 fn pi_milliseconds(pi: &Path, file: &Path) -> Result<[f64; 2]> {
@@ -69,18 +61,6 @@ fn pi_milliseconds(pi: &Path, file: &Path) -> Result<[f64; 2]> {
     figures.ok().and_then(|figures| figures.try_into().ok()).with_context(|| format!("Pi's loader printed {text:?}"))
 }
 
-fn rows(figures: &Map<String, Value>) -> Vec<Row> {
-    let value = |name: &str| figures.get(name).and_then(Value::as_f64);
-    let row = |(what, unit, ours, theirs, limit): Figure| Row {
-        what,
-        unit,
-        ours: value(ours),
-        theirs: theirs.and_then(value),
-        limit,
-    };
-    FIGURES.map(row).to_vec()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,7 +68,7 @@ mod tests {
     #[test]
     fn a_figure_is_held_against_what_stands_beside_it() {
         let figures = serde_json::json!({"open_busy_ms": 300, "pass_busy_ms": 250, "pi_busy_ms": 1400, "list_ms": 61});
-        let rows = rows(figures.as_object().unwrap());
+        let rows = rows(&FIGURES, figures.as_object().unwrap());
         let kept: Vec<&str> = rows.iter().filter(|row| row.is_kept()).map(|row| row.what).collect();
         assert_eq!(kept, ["100 MB session opened, beside one pass, CPU"], "Pi is to take five times as long");
     }

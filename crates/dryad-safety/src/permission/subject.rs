@@ -69,11 +69,11 @@ impl Subject {
             Content::Every => {}
             Content::Command(_) => subject.script = Some(shell::parse(example)),
             Content::Path(..) => {
-                subject.workdirs = vec![PathBuf::from("/work")];
+                subject.workdirs = vec![PathBuf::from("/srv")];
                 subject.homes = vec![PathBuf::from("/home")];
                 let path = match example.strip_prefix("~/") {
                     Some(rest) => Path::new("/home").join(rest),
-                    None => Path::new("/work").join(example.trim_start_matches("./")),
+                    None => Path::new("/srv").join(example.trim_start_matches("./")),
                 };
                 subject.paths.push(TargetPath { given: path.clone(), real: vec![path] });
             }

@@ -40,11 +40,11 @@ fn write(engine: &Engine, path: &str, workdir: &Path) -> Judgement {
 
 fn fetch(engine: &Engine, url: &str) -> Judgement {
     let tool = tool("webfetch", PermissionClass::Webfetch);
-    ask(&tool, json!({ "url": url }), Path::new("/work"), |question| engine.judge(question))
+    ask(&tool, json!({ "url": url }), Path::new("/srv"), |question| engine.judge(question))
 }
 
 fn run(engine: &Engine, command: &str) -> Judgement {
-    command_question(command, Path::new("/work/project"), |question| engine.judge(question))
+    command_question(command, Path::new("/srv/project"), |question| engine.judge(question))
 }
 
 fn workspace() -> (tempfile::TempDir, PathBuf) {
@@ -78,13 +78,12 @@ fn a_deny_rule_blocks_even_a_readonly_tool_and_holds_in_every_mode() {
     let reader = tool("read", PermissionClass::Readonly);
     let policy = Policy { deny: rules(&["read(/etc/**)", "deploy"]), mode: Mode::Yolo, ..Policy::default() };
     let engine = engine(policy);
-    let read =
-        |path: &str| ask(&reader, json!({ "path": path }), Path::new("/work"), |question| engine.judge(question));
+    let read = |path: &str| ask(&reader, json!({ "path": path }), Path::new("/srv"), |question| engine.judge(question));
     assert!(denies(&read("/etc/fstab")));
     assert!(denies(&read("../etc/fstab")));
     assert!(allows(&read("/usr/share/doc")));
     let deploy = tool("deploy", PermissionClass::Generic);
-    let judgement = ask(&deploy, json!({}), Path::new("/work"), |question| engine.judge(question));
+    let judgement = ask(&deploy, json!({}), Path::new("/srv"), |question| engine.judge(question));
     assert_eq!(judgement.source, "rule deny deploy");
     assert!(denies(&judgement));
 }
@@ -95,10 +94,10 @@ fn a_rule_for_every_tool_and_a_rule_for_an_alias_match() {
     spec.metadata.aliases = vec!["ship".to_owned()];
     for rule in ["*", "ship", "deploy"] {
         let engine = engine(Policy { allow: rules(&[rule]), ..Policy::default() });
-        assert!(allows(&ask(&spec, json!({}), Path::new("/work"), |question| engine.judge(question))), "{rule}");
+        assert!(allows(&ask(&spec, json!({}), Path::new("/srv"), |question| engine.judge(question))), "{rule}");
     }
     let engine = engine(Policy { allow: rules(&["other"]), ..Policy::default() });
-    assert!(asks(&ask(&spec, json!({}), Path::new("/work"), |question| engine.judge(question))));
+    assert!(asks(&ask(&spec, json!({}), Path::new("/srv"), |question| engine.judge(question))));
 }
 
 #[test]
@@ -106,10 +105,10 @@ fn labels_take_no_part_in_permission() {
     let mut spec = tool("deploy", PermissionClass::Generic);
     spec.metadata = Metadata { read_only: true, destructive: false, ..spec.metadata };
     let engine = with_mode(Mode::Write);
-    assert!(asks(&ask(&spec, json!({}), Path::new("/work"), |question| engine.judge(question))));
+    assert!(asks(&ask(&spec, json!({}), Path::new("/srv"), |question| engine.judge(question))));
     let mut reader = tool("read", PermissionClass::Readonly);
     reader.metadata.destructive = true;
-    assert!(allows(&ask(&reader, json!({}), Path::new("/work"), |question| engine.judge(question))));
+    assert!(allows(&ask(&reader, json!({}), Path::new("/srv"), |question| engine.judge(question))));
 }
 
 #[test]
@@ -117,7 +116,7 @@ fn a_tool_that_declares_no_class_is_known_by_its_name_or_generic() {
     let engine = with_mode(Mode::Write);
     let judge = |name: &str, arguments| {
         let spec = tool(name, PermissionClass::Undeclared);
-        ask(&spec, arguments, Path::new("/work"), |question| engine.judge(question))
+        ask(&spec, arguments, Path::new("/srv"), |question| engine.judge(question))
     };
     assert!(allows(&judge("bash", json!({ "command": "ls" }))));
     assert!(asks(&judge("bash", json!({ "command": "make" }))));
@@ -202,16 +201,16 @@ fn a_planned_command_is_judged_with_its_shell_directory_and_variables() {
         };
         let given: Map<String, Value> = env.iter().map(|name| ((*name).to_owned(), Value::from("x"))).collect();
         let arguments = Map::from_iter([("env".to_owned(), Value::Object(given))]);
-        let (effect, workdir) = (Effect::Command(spec), Path::new("/work/project"));
+        let (effect, workdir) = (Effect::Command(spec), Path::new("/srv/project"));
         engine.judge(&Question { tool: &tool, arguments: &arguments, effect: Some(&effect), workdir })
     };
     let judge = |shell: &str, cwd: &str, env: &[&str]| judge_command("cargo test > out", shell, cwd, env);
-    assert!(allows(&judge("/bin/bash", "/work/project", &["CI"])));
-    assert!(asks(&judge("/usr/bin/fish", "/work/project", &[])));
-    assert!(asks(&judge_command("[[ a && evil ]]", "/bin/sh", "/work/project", &[])));
+    assert!(allows(&judge("/bin/bash", "/srv/project", &["CI"])));
+    assert!(asks(&judge("/usr/bin/fish", "/srv/project", &[])));
+    assert!(asks(&judge_command("[[ a && evil ]]", "/bin/sh", "/srv/project", &[])));
     assert!(asks(&judge("/bin/bash", "/elsewhere", &[])));
-    assert!(asks(&judge("/bin/bash", "/work/project", &["LD_PRELOAD"])));
-    assert!(asks(&judge("/bin/bash", "/work/project", &["FOO"])));
+    assert!(asks(&judge("/bin/bash", "/srv/project", &["LD_PRELOAD"])));
+    assert!(asks(&judge("/bin/bash", "/srv/project", &["FOO"])));
 }
 
 #[test]
@@ -220,9 +219,9 @@ fn git_is_only_asked_freely_in_the_directory_worked_in() {
     let status = |cwd: &str, command: &str| {
         let tool = tool("bash", PermissionClass::Bash);
         let arguments = json!({ "command": command, "cwd": cwd });
-        ask(&tool, arguments, Path::new("/work"), |question| engine.judge(question))
+        ask(&tool, arguments, Path::new("/srv"), |question| engine.judge(question))
     };
-    assert!(allows(&status("/work", "git status")));
+    assert!(allows(&status("/srv", "git status")));
     assert!(asks(&status("/tmp/downloaded", "git status")));
     assert!(allows(&status("/tmp/downloaded", "ls")));
 }
@@ -231,7 +230,7 @@ fn git_is_only_asked_freely_in_the_directory_worked_in() {
 fn a_call_without_what_its_class_looks_at_is_asked_about() {
     let engine = with_mode(Mode::Write);
     let judge = |name, class| {
-        ask(&tool(name, class), json!({ "command": 7 }), Path::new("/work"), |question| engine.judge(question))
+        ask(&tool(name, class), json!({ "command": 7 }), Path::new("/srv"), |question| engine.judge(question))
     };
     assert!(asks(&judge("bash", PermissionClass::Bash)));
     assert!(asks(&judge("write", PermissionClass::File)));

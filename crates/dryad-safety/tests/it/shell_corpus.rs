@@ -72,7 +72,7 @@ fn unescape(text: &str) -> String {
 
 fn judge(case: &Case, mode: Mode, headless: bool) -> Judgement {
     let engine = engine(Policy { mode, headless, ..case.rules.clone() });
-    command_question(&case.command, Path::new("/work/project"), |question| engine.judge(question))
+    command_question(&case.command, Path::new("/srv/project"), |question| engine.judge(question))
 }
 
 fn name(verdict: &Verdict) -> &'static str {

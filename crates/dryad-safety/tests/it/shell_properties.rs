@@ -115,7 +115,7 @@ const PIECES: [&str; 60] = [
 fn is_allowed(command: &str, rules: &[&str]) -> bool {
     let allow = rules.iter().map(|rule| Rule::parse(rule).unwrap()).collect();
     let engine = engine(Policy { mode: Mode::Write, allow, ..Policy::default() });
-    let judgement = command_question(command, Path::new("/work/project"), |question| engine.judge(question));
+    let judgement = command_question(command, Path::new("/srv/project"), |question| engine.judge(question));
     judgement.verdict == Verdict::Allow
 }
 

@@ -29,7 +29,7 @@ impl Home {
     }
 
     pub(crate) fn cwd(&self) -> &'static Path {
-        Path::new("/work/project")
+        Path::new("/srv/project")
     }
 
     pub(crate) fn create(&self) -> Session {

@@ -1,8 +1,8 @@
 //! One command after the other: what is seen, what is changed, what is left.
 
-use super::place::{LAST_WORDS, Place, eventually, limits};
+use super::place::{LAST_WORDS, Place, eventually};
 use dryad_effects::apply::ApplyError;
-use dryad_effects::rehearse::{Limit, OutsideKind, Rehearsal, RehearsalRequest, Rung};
+use dryad_effects::rehearse::{OutsideKind, Rehearsal, RehearsalRequest, Rung};
 use dryad_protocol::command::CommandEnd;
 use std::fs;
 use std::sync::Mutex;
@@ -23,7 +23,7 @@ async fn a_rehearsed_command_prints_exits_and_changes_nothing_until_it_is_applie
     let paths: Vec<String> = rehearsed.changes.iter().map(|change| change.path.to_string()).collect();
     let expected = ["gone", "kept", "new"].map(|name| place.at(name).display().to_string());
     assert_eq!(paths, expected);
-    assert_eq!((limits(&rehearsed), rehearsed.not_carried.as_slice()), (vec![], &[][..]));
+    assert_eq!((rehearsed.limits.as_slice(), rehearsed.not_carried.as_slice()), (&[][..], &[][..]));
     place.apply(&rehearsed).unwrap();
     assert_eq!(fs::read_to_string(place.at("kept")).unwrap(), "one\nmore\n");
     assert!(!place.at("gone").exists());
@@ -277,5 +277,5 @@ async fn work_in_a_watched_home_that_holds_the_state_as_well() {
     let expected =
         [created("moved"), ("theirs".to_owned(), OutsideKind::Deleted), created("tree"), created("tree/leaf")];
     assert_eq!(written, expected);
-    assert_eq!(limits(&rehearsed), [] as [&Limit; 0]);
+    assert_eq!(rehearsed.limits, []);
 }

@@ -6,9 +6,7 @@ use dryad_effects::contents::Contents;
 use dryad_effects::mask::Mask;
 use dryad_effects::process::Surroundings;
 use dryad_effects::record_file::RecordFile;
-use dryad_effects::rehearse::{
-    Helper, Limit, Network, Rehearsal, RehearsalError, RehearsalRequest, Rehearsed, Rung, Streams,
-};
+use dryad_effects::rehearse::{Helper, Network, Rehearsal, RehearsalError, RehearsalRequest, Rehearsed, Rung, Streams};
 use dryad_effects::vault::Vault;
 use dryad_protocol::command::CommandSpec;
 use dryad_protocol::path::FilePath;
@@ -227,21 +225,10 @@ pub(crate) fn helper() -> PathBuf {
 pub(crate) const LAST_WORDS: &str = "trap 'echo bye; exit 0' TERM; sleep 600 & \
                                      until grep -q sleep /proc/$!/comm; do :; done; echo hello; wait";
 
-/// What a rehearsal tried to connect to; nothing where a supervisor outside keeps connections from being seen, which
-/// the rehearsal says.
-pub(crate) fn attempts(rehearsed: &Rehearsed) -> Option<Vec<(&str, bool, u64)>> {
-    let attempts: Vec<_> =
-        rehearsed.network_attempts.iter().map(|attempt| (attempt.to.as_str(), attempt.remote, attempt.count)).collect();
-    if !rehearsed.limits.contains(&Limit::Deaf) {
-        return Some(attempts);
-    }
-    assert_eq!(attempts, []);
-    None
-}
-
-/// What a rehearsal could not do, but for seeing connections, which is up to the machine.
-pub(crate) fn limits(rehearsed: &Rehearsed) -> Vec<&Limit> {
-    rehearsed.limits.iter().filter(|limit| **limit != Limit::Deaf).collect()
+/// What a rehearsal tried to connect to: where, whether that is beyond this machine, how often.
+pub(crate) fn attempts(rehearsed: &Rehearsed) -> Vec<(&str, bool, u64)> {
+    let attempts = rehearsed.network_attempts.iter();
+    attempts.map(|attempt| (attempt.to.as_str(), attempt.remote, attempt.count)).collect()
 }
 
 pub(crate) fn is_root() -> bool {

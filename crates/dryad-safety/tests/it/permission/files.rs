@@ -143,7 +143,7 @@ fn a_file_tool_that_reads_is_allowed_unless_denied() {
     spec.metadata.audit_operation = "read".to_owned();
     let engine = engine(Policy { mode: Mode::AlwaysAsk, deny: rules(&["peek(/etc/**)"]), ..Policy::default() });
     let read = |spec: &ToolSpec, path: &str| {
-        ask(spec, json!({ "file_path": path }), Path::new("/work"), |question| engine.judge(question))
+        ask(spec, json!({ "file_path": path }), Path::new("/srv"), |question| engine.judge(question))
     };
     assert!(allows(&read(&spec, "/usr/x")));
     assert!(denies(&read(&spec, "/etc/x")));

@@ -14,7 +14,7 @@ fn a_grant_lasts_as_long_as_the_engine_and_covers_no_more_than_was_asked() {
     let engine = with_mode(Mode::Write);
     let command = "npm run build -- --out 'a b'";
     assert!(asks(&run(&engine, command)));
-    let suggested = command_question(command, Path::new("/work"), |question| engine.suggest(question));
+    let suggested = command_question(command, Path::new("/srv"), |question| engine.suggest(question));
     suggested.into_iter().for_each(|rule| engine.grant(rule));
     let allowed = run(&engine, command);
     assert!(allows(&allowed));
@@ -23,7 +23,7 @@ fn a_grant_lasts_as_long_as_the_engine_and_covers_no_more_than_was_asked() {
     assert!(asks(&run(&engine, "npm run build; evil")));
     assert_eq!(engine.grants().len(), 1);
     assert!(asks(&run(&with_mode(Mode::Write), command)));
-    let hidden = command_question("$X", Path::new("/work"), |question| engine.suggest(question));
+    let hidden = command_question("$X", Path::new("/srv"), |question| engine.suggest(question));
     assert!(hidden.is_empty());
 }
 
