@@ -80,13 +80,18 @@ impl Layout {
     /// Makes a file under a fresh temporary name by `make`, which fails if the name is taken.
     pub(super) fn temporary<T>(&self, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(Temporary, T)> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mut has_directory = false;
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = self.blobs.join(format!("{TEMPORARY}{}-{number}", std::process::id()));
             match make(&path) {
                 Ok(made) => return Ok((Temporary { path, armed: true }, made)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) if is_gone(&error) && !self.blobs.exists() => make_directory(&self.blobs)?,
+                // Another may have made the directory by now, so that asking whether it is there tells nothing.
+                Err(error) if is_gone(&error) && !has_directory => {
+                    make_directory(&self.blobs)?;
+                    has_directory = true;
+                }
                 Err(error) => return Err(error),
             }
         }

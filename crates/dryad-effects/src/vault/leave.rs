@@ -52,8 +52,9 @@ impl Vault {
             match (self.calls.rename_new)(&blob.path, to) {
                 Ok(()) => Ok(self.ours_alone(&blob, to)?.map(|moved| (Taken::Moved, moved))),
                 Err(error) if error.kind() == io::ErrorKind::CrossesDevices => self.take_copy(&blob, to, Durable::Now),
-                // Either somebody else was faster, or there is no directory for `to`.
-                Err(error) if is_gone(&error) && !blob.stands_at(&blob.path) => Ok(None),
+                // Somebody else was faster, who may have put it back by now: only the directory of `to` tells it
+                // from a place that does not exist.
+                Err(error) if is_gone(&error) && to.parent().is_some_and(Path::is_dir) => Ok(None),
                 Err(error) => Err(cannot_put(to, error)),
             }
         })
