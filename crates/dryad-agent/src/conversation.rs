@@ -35,6 +35,7 @@ mod error;
 mod figures;
 mod going_on;
 mod handing_over;
+mod leisure;
 mod model;
 mod prompting;
 mod retrying;
@@ -66,7 +67,9 @@ use dryad_safety::pipeline::Pipeline;
 use dryad_session::compact;
 use dryad_session::places::Places;
 use dryad_session::session::Session;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 use todo::Keeper;
 use work::Work;
 
@@ -133,12 +136,37 @@ pub struct Settings {
     pub retry: RetrySettings,
     /// When room is made in the context.
     pub compaction: compact::Settings,
+    /// How room is made when little is left.
+    pub strategy: Strategy,
+    /// When room is made while nobody waits for it.
+    pub idle: Option<Idle>,
     /// Whether the work goes on after room was made because little was left.
     pub auto_continue: bool,
+    /// The models of other roles than that of answering, as `provider/id`.
+    pub roles: BTreeMap<String, String>,
     /// How the list of what is to be done leads the model.
     pub todo: TodoSettings,
     /// What is watched for while the model writes.
     pub stream_rules: StreamRules,
+}
+
+/// How room is made when little is left.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Strategy {
+    /// The older part of the context is told by a summary.
+    #[default]
+    Summarise,
+    /// The work goes on in a new session, which begins with what the model hands over.
+    HandOver,
+}
+
+/// When room is made while nobody waits for it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Idle {
+    /// In a context of more tokens than this.
+    pub tokens: u64,
+    /// When nothing was asked for so long.
+    pub after: Duration,
 }
 
 impl Default for Settings {
@@ -146,7 +174,10 @@ impl Default for Settings {
         Self {
             retry: RetrySettings::default(),
             compaction: compact::Settings::default(),
+            strategy: Strategy::default(),
+            idle: None,
             auto_continue: true,
+            roles: BTreeMap::new(),
             todo: TodoSettings::default(),
             stream_rules: StreamRules::default(),
         }
@@ -170,9 +201,18 @@ struct Inner {
     settings: Mutex<Settings>,
     /// What is to be added when the run is over.
     held_back: Mutex<Vec<Arc<Message>>>,
+    /// The last answer before the work was handed over to this session.
+    answered_before: Mutex<Option<Arc<Message>>>,
     /// Takes finished tasks off the list.
     keeper: OnceLock<Keeper>,
+    /// Waits for the time to make room at leisure.
+    resting: Mutex<Option<Keeper>>,
+    /// Adds to what a session works with.
+    equipping: OnceLock<Equipping>,
 }
+
+/// Adds to what a session works with.
+type Equipping = Box<dyn Fn(&Pipeline) + Send + Sync>;
 
 impl Conversation {
     /// A conversation that carries this session on. Finished tasks leave the list of what is to be done only
@@ -198,7 +238,10 @@ impl Conversation {
             work: Arc::default(),
             settings: Mutex::new(setup.settings),
             held_back: Mutex::default(),
+            answered_before: Mutex::default(),
             keeper: OnceLock::new(),
+            resting: Mutex::default(),
+            equipping: OnceLock::new(),
         };
         let conversation = Self { inner: Arc::new(inner) };
         conversation.inner.agent.rules.set_rules(conversation.settings().stream_rules.clone());
@@ -207,6 +250,11 @@ impl Conversation {
             conversation.inner.keeper.get_or_init(|| keeper);
         }
         Ok(conversation)
+    }
+
+    /// Has something added to what every further session works with. Only the first one to ask for it is heard.
+    pub fn when_equipped(&self, add: impl Fn(&Pipeline) + Send + Sync + 'static) {
+        self.inner.equipping.get_or_init(|| Box::new(add));
     }
 
     /// The queues: their modes, and what waits in them.

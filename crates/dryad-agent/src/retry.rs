@@ -3,11 +3,15 @@
 use crate::event_sink::EventSink;
 use dryad_protocol::event::{Event, RetryEvent};
 use dryad_provider::error::ProviderError;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The role in which models answer a conversation.
 pub(crate) const ROLE: &str = dryad_session::state::DEFAULT_ROLE;
+
+/// The role in which models write what is short and need not be clever.
+pub(crate) const SMALL: &str = "small";
 
 /// How failed requests are made again.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -20,8 +24,9 @@ pub struct RetrySettings {
     pub base_delay: Duration,
     /// A server that asks for a longer wait is not waited for.
     pub max_server_delay: Duration,
-    /// The models, as `provider/id`, that are asked one after the other when one does not answer.
-    pub fallbacks: Vec<String>,
+    /// The models, as `provider/id`, that are asked one after the other when one does not answer, by the role
+    /// in which it was asked.
+    pub fallbacks: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for RetrySettings {
@@ -31,7 +36,7 @@ impl Default for RetrySettings {
             max_retries: 3,
             base_delay: Duration::from_secs(2),
             max_server_delay: Duration::from_secs(60),
-            fallbacks: Vec::new(),
+            fallbacks: BTreeMap::new(),
         }
     }
 }

@@ -100,6 +100,8 @@ impl Wire {
             }
         });
         let bash = BashRuns::default();
+        let tools = host_tools.clone();
+        conversation.when_equipped(move |pipeline| tools.equip(pipeline));
         let desk = Arc::new(Desk { conversation, outbox: outbox.clone(), dialogs, host_tools, program, clock, bash });
         let ended = Server::new(desk, settings.ids, staged).run(input, quit).await;
         outbox.close();

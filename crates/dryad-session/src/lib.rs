@@ -7,6 +7,7 @@
 //! The invariant: entries are only ever appended. What was said stays said; moving the leaf decides
 //! what counts.
 
+pub mod blobs;
 pub mod breadcrumb;
 pub mod compact;
 pub mod context;

@@ -168,7 +168,7 @@ pub fn full(summary: Summary, places: &Places) -> Result<Option<FullSummary>, Op
 /// The file that a path or the beginning of an id names. Sessions of the directory are preferred to others.
 pub fn find(text: &str, cwd: &Path, places: &Places) -> Result<PathBuf, FindError> {
     if text.contains('/') || text.ends_with(".jsonl") {
-        let path = if Path::new(text).is_absolute() { PathBuf::from(text) } else { cwd.join(text) };
+        let path = at(cwd, text);
         return path.exists().then_some(path).ok_or_else(|| FindError::Unknown(text.to_owned()));
     }
     let here = quick_of(places, cwd).unwrap_or_default();
@@ -189,6 +189,12 @@ pub fn find(text: &str, cwd: &Path, places: &Places) -> Result<PathBuf, FindErro
             Err(FindError::Ambiguous { text: text.to_owned(), ids })
         }
     }
+}
+
+/// The file that is meant by a path, seen from a directory.
+pub fn at(cwd: &Path, text: &str) -> PathBuf {
+    // Going through the parts leaves out those that say nothing.
+    cwd.join(text).components().collect()
 }
 
 /// A session's id and those of the sessions it came from, the nearest first, as far as they are still there.

@@ -7,6 +7,7 @@ use crate::open::Opening;
 use crate::places::artifacts_of;
 use crate::problem::{OpenError, Problem, StoreError};
 use crate::session::{EntryError, Session, Store, header};
+use crate::store::blob::PREFIX;
 use crate::store::disk;
 use crate::store::jsonl::Jsonl;
 use crate::tree::{Node, UnknownEntry};
@@ -217,6 +218,8 @@ impl Session {
             let line = self.line(node).map_err(|reason| StoreError::io(path, io::Error::other(reason)))?;
             lines.push(line);
         }
+        let blobs = self.blobs.as_ref().filter(|_| lines.iter().any(|line| names_blob(line)));
+        blobs.map(|blobs| blobs.note(path)).transpose()?;
         // The lock goes with the file: it is opened anew at once.
         drop(Jsonl::create(path, &lines)?);
         let mut copy = Self::open(path, &Opening { places, cwd: None, here: self.cwd(), now })?;
@@ -255,6 +258,10 @@ impl Session {
         self.tree.shift_lines(moved);
         Ok(())
     }
+}
+
+fn names_blob(line: &[u8]) -> bool {
+    memchr::memmem::find(line, PREFIX.as_bytes()).is_some()
 }
 
 /// The text of what a user or an extension said by hand.

@@ -1,5 +1,6 @@
 //! Figures of a session: messages, calls, tokens, and what they cost.
 
+use crate::compact::branch::HANDOFF;
 use crate::kind::Kind;
 use crate::session::Session;
 use crate::tree::Node;
@@ -105,6 +106,11 @@ impl Stats {
             EntryBody::Compaction(Compaction { details, .. })
             | EntryBody::BranchSummary(BranchSummary { details, .. }) => {
                 if let Some((usage, model)) = of_details(details.as_ref(), "summary") {
+                    self.spend(&usage, &model);
+                }
+            }
+            EntryBody::CustomMessage(message) if message.custom_type == HANDOFF => {
+                if let Some((usage, model)) = of_details(message.details.as_ref(), HANDOFF) {
                     self.spend(&usage, &model);
                 }
             }

@@ -12,8 +12,8 @@ mod try_command;
 
 pub(crate) use changes::{LogArguments, PlaceArguments, RedoArguments, ShowArguments, UndoArguments, WayArguments};
 pub(crate) use sessions::{
-    BranchArguments, ExportArguments, ListArguments, RemoveArguments, SessionArguments, SessionsArguments,
-    SessionsCommand, ShowSessionArguments, StoreArguments,
+    BranchArguments, ExportArguments, KeptArguments, ListArguments, LookArguments, RemoveArguments, SessionArguments,
+    SessionsArguments, SessionsCommand, ShowSessionArguments, StoreArguments,
 };
 pub(crate) use staged::{ApplyArguments, AuditArguments, DiscardArguments, PendingArguments};
 pub(crate) use syntax::{GrepAstArguments, RewriteArguments, SyntaxArguments};
@@ -158,8 +158,6 @@ pub(crate) enum PermissionMode {
 pub(crate) struct AcceptedArguments {
     #[arg(long, hide = true)]
     no_skills: bool,
-    #[arg(long, hide = true)]
-    no_title: bool,
     #[arg(long, hide = true)]
     provider_session_id: Option<String>,
     #[arg(short, long, hide = true)]

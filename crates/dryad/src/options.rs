@@ -1,8 +1,8 @@
 //! Arguments as used: checked against each other and against the file system.
 
 use crate::args::{
-    ExportArguments, ModelArguments, OutputMode, PermissionMode, PlaceArguments, RunArguments, SessionArguments,
-    StoreArguments, ToolArguments,
+    ExportArguments, KeptArguments, LookArguments, ModelArguments, OutputMode, PermissionMode, PlaceArguments,
+    RunArguments, SessionArguments, StoreArguments, ToolArguments,
 };
 use crate::prompt_input::{self, Words};
 use crate::report::Failure;
@@ -117,6 +117,8 @@ pub(crate) struct SessionOptions {
     pub(crate) which: Which,
     /// What it shall be called.
     pub(crate) name: Option<String>,
+    /// Whether the model must not name it.
+    pub(crate) without_title: bool,
     /// Where sessions are kept, if that was said.
     pub(crate) directory: Option<PathBuf>,
     /// Whether the directory to work in was said.
@@ -198,7 +200,8 @@ fn export(session: String, words: Vec<OsString>, store: StoreArguments, workdir:
         return Err(Failure::usage(format!("--export takes one file, and no prompt: {}", more.display())));
     }
     let place = PlaceArguments { cwd: Some(workdir) };
-    Ok(Task::Export(ExportArguments { session, file, json: false, store, place }))
+    let look = LookArguments { json: false, kept: KeptArguments { store, place } };
+    Ok(Task::Export(ExportArguments { session, file, look }))
 }
 
 /// What to say when there is nothing to answer.
@@ -275,7 +278,13 @@ fn session(arguments: SessionArguments, cwd_is_given: bool) -> SessionOptions {
         (None, None) if arguments.no_session => Which::InMemory,
         (None, None) => Which::New,
     };
-    SessionOptions { which, name: arguments.name, directory: arguments.store.session_dir, cwd_is_given }
+    SessionOptions {
+        which,
+        name: arguments.name,
+        without_title: arguments.no_title,
+        directory: arguments.store.session_dir,
+        cwd_is_given,
+    }
 }
 
 fn permission(arguments: &ToolArguments) -> PermissionOptions {

@@ -64,6 +64,10 @@ pub(crate) struct Settings {
     pub(crate) todo: TodoSettings,
     /// How rules watch what the model writes.
     pub(crate) ttsr: RuleSettings,
+    /// Models for other roles than answering.
+    pub(crate) model_roles: BTreeMap<String, String>,
+    /// Whether sessions are named by the model.
+    pub(crate) auto_title: bool,
     /// Where sessions are kept.
     pub(crate) session_dir: Option<PathBuf>,
     /// Of the contents kept for undo.

@@ -14,7 +14,7 @@
 use super::Conversation;
 use super::work::Busy;
 use crate::agent::RunEnd;
-use crate::retry::Verdict;
+use crate::retry::{ROLE, Verdict};
 use crate::run::{LastAnswer, Outcome};
 use crate::stream_rules::{self, ContextMode};
 use dryad_protocol::content::UserBlock;
@@ -112,7 +112,9 @@ impl Conversation {
         let verdict = self.settings().retry.judge(error, self.inner.agent.attempts.made());
         match verdict {
             Verdict::Again { attempt, delay } => Next::Retry { attempt, delay },
-            Verdict::GiveUp => self.fallback().map_or(Next::Nothing, |model| Next::FallBack(Box::new(model))),
+            Verdict::GiveUp => {
+                self.fallback(ROLE, &self.model()).map_or(Next::Nothing, |model| Next::FallBack(Box::new(model)))
+            }
             Verdict::Final => Next::Nothing,
         }
     }

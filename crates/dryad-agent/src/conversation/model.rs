@@ -17,6 +17,16 @@ impl Conversation {
         self.live().model.clone()
     }
 
+    /// The model of a role: the one that the session says, else the settings, else the one that answers.
+    pub(super) fn model_in(&self, role: &str) -> Arc<Model> {
+        let said = self.with_session(|session| Restored::of(session, &mut Vec::new()).models.remove(role));
+        let name = said.or_else(|| self.settings().roles.get(role).cloned());
+        let found = name.as_deref().and_then(|name| name.split_once('/')).and_then(|(provider, id)| {
+            self.inner.models.find(provider, id).filter(|(_, access)| *access == Access::Open)
+        });
+        found.map_or_else(|| self.model(), |(model, _)| Arc::new(model))
+    }
+
     /// How hard it thinks, as far as it can; nothing for a model that does not think.
     pub fn thinking(&self) -> Option<ThinkingLevel> {
         let live = self.live();

@@ -136,12 +136,14 @@ impl Accepted {
     /// which would leave the last events untold.
     pub async fn run(self) -> RunEnd {
         let Self { conversation, message, busy } = self;
+        conversation.inner.work.rested().await;
         let mut first = conversation.queues().take_for_prompt();
         first.extend(conversation.todo_prelude(&message));
         first.push(Arc::new(Message::User(message)));
         let end = conversation.carry_out(first, &busy).await;
         drop(busy);
         conversation.add_if_idle();
+        conversation.rest();
         end
     }
 }

@@ -48,10 +48,10 @@ impl Conversation {
         }
     }
 
-    /// The next model to be asked in the place of the current one.
-    pub(super) fn fallback(&self) -> Option<Model> {
-        let chain = self.settings().retry.fallbacks.clone();
-        let current = self.model().full_name();
+    /// The next model to be asked in the place of one that was asked in a role.
+    pub(super) fn fallback(&self, role: &str, current: &Model) -> Option<Model> {
+        let chain = self.settings().retry.fallbacks.get(role).cloned().unwrap_or_default();
+        let current = current.full_name();
         let tried = chain.iter().position(|name| *name == current).map_or(0, |at| at + 1);
         let rest = chain.get(tried..).unwrap_or_default().iter().filter_map(|name| name.split_once('/'));
         let mut open = rest.filter_map(|(provider, id)| self.inner.models.find(provider, id));

@@ -11,6 +11,7 @@ use dryad_protocol::id::EntryId;
 use dryad_session::open::Opening;
 use dryad_session::session::Session;
 use std::path::Path;
+use std::sync::PoisonError;
 
 /// Where a conversation goes on that was branched off.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -41,6 +42,15 @@ pub enum Summary {
     },
 }
 
+/// What becomes of messages that wait when the session changes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Waiting {
+    /// They were meant for the session that is left.
+    Forgotten,
+    /// The same work goes on.
+    Kept,
+}
+
 impl Conversation {
     /// Begins a new session, stored as the current one is. `parent` is what it came from: an id or a path.
     ///
@@ -49,16 +59,16 @@ impl Conversation {
     /// When what it works with cannot be put together.
     pub async fn new_session(&self, parent: Option<String>) -> Result<(), ConversationError> {
         let busy = self.inner.work.take_over(Job::Change).await;
-        self.begin_session(&busy, parent)
+        self.install(&busy, self.fresh_session(parent), Waiting::Forgotten)
     }
 
-    pub(super) fn begin_session(&self, busy: &Busy, parent: Option<String>) -> Result<(), ConversationError> {
+    /// A session that is stored as the current one is.
+    pub(super) fn fresh_session(&self, parent: Option<String>) -> Session {
         let now = self.inner.agent.clock.now();
-        let session = self.with_session(|current| match current.file() {
+        self.with_session(|current| match current.file() {
             Some(_) => Session::create(&self.inner.places, current.cwd(), parent, now),
             None => Session::in_memory(current.cwd(), now),
-        });
-        self.install(busy, session)
+        })
     }
 
     /// Carries on the session of another file. Where no file is, a new session will be stored there.
@@ -76,7 +86,7 @@ impl Conversation {
         }
         let now = self.inner.agent.clock.now();
         let opening = Opening { places: &self.inner.places, cwd: None, here: &here, now };
-        self.install(&busy, Session::open(path, &opening)?)
+        self.install(&busy, Session::open(path, &opening)?, Waiting::Forgotten)
     }
 
     /// Goes on in a new session with everything that is in this one.
@@ -88,7 +98,7 @@ impl Conversation {
         let busy = self.inner.work.try_begin(Job::Change).ok_or(ConversationError::Busy)?;
         let now = self.inner.agent.clock.now();
         let fork = self.with_session(|current| current.fork(current.cwd(), now))?;
-        self.install(&busy, fork)
+        self.install(&busy, fork, Waiting::Forgotten)
     }
 
     /// Goes on in a new session with the current branch alone.
@@ -100,7 +110,7 @@ impl Conversation {
         let busy = self.inner.work.take_over(Job::Change).await;
         let now = self.inner.agent.clock.now();
         let clone = self.with_session(|current| current.clone_branch(now))?;
-        self.install(&busy, clone)
+        self.install(&busy, clone, Waiting::Forgotten)
     }
 
     /// Goes on in a new session that ends before what the user said at an entry, and gives that text back.
@@ -112,7 +122,7 @@ impl Conversation {
         let busy = self.inner.work.take_over(Job::Change).await;
         let now = self.inner.agent.clock.now();
         let (session, text) = self.with_session(|current| current.branch_off(entry, now))?;
-        self.install(&busy, session)?;
+        self.install(&busy, session, Waiting::Forgotten)?;
         Ok(Branched { text })
     }
 
@@ -184,9 +194,12 @@ impl Conversation {
     }
 
     /// Goes on in another session.
-    fn install(&self, _busy: &Busy, session: Session) -> Result<(), ConversationError> {
+    pub(super) fn install(&self, _busy: &Busy, session: Session, waiting: Waiting) -> Result<(), ConversationError> {
         let Equipment { pipeline, system_prompt } =
             self.inner.bench.equip(&session).map_err(ConversationError::Bench)?;
+        if let Some(add) = self.inner.equipping.get() {
+            add(&pipeline);
+        }
         self.add_held_back();
         {
             let live = &mut *self.live();
@@ -197,7 +210,11 @@ impl Conversation {
             (live.session, live.pipeline, live.system_prompt) = (session, pipeline, system_prompt.into());
             live.offer = Offer::default();
         }
-        self.queues().clear();
+        *self.inner.answered_before.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        match waiting {
+            Waiting::Forgotten => self.queues().clear(),
+            Waiting::Kept => {}
+        }
         self.restore(Standing::Default, Standing::Default);
         Ok(())
     }

@@ -16,7 +16,7 @@ use dryad_session::kind::Kind;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// How things stand.
 #[derive(Clone, Debug, Serialize)]
@@ -106,6 +106,8 @@ impl Conversation {
         let (thinking_level, context_usage) = (self.thinking(), self.context_usage());
         let (is_streaming, is_compacting) = (self.is_streaming(), work.has_part(Part::Compaction));
         let auto_compaction_enabled = self.auto_compaction();
+        // Asked before the session is looked at: whoever knows what goes on may want to look at it.
+        let is_settled = work.job().is_none() && waiting == 0;
         let live = &mut *self.live();
         live.offer.refresh(&live.pipeline);
         State {
@@ -123,7 +125,7 @@ impl Conversation {
             message_count: context::told(&live.session).len(),
             queued_message_count: waiting,
             pending_message_count: waiting,
-            is_settled: work.job().is_none() && waiting == 0,
+            is_settled,
             todo_phases: self.inner.todos.phases(),
             system_prompt: live.system_prompt.clone(),
             dump_tools: live.offer.definitions().iter().map(ToolDump::from).collect(),
@@ -161,12 +163,22 @@ impl Conversation {
         })
     }
 
+    /// The model's last answer; where the work was just handed over to this session, the last one before.
+    pub fn last_answer(&self) -> Option<Arc<Message>> {
+        let before = || self.inner.answered_before.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut messages = self.messages().into_iter().rev();
+        messages.find(|message| message.as_assistant().is_some()).or_else(before)
+    }
+
     /// What the model said last.
     pub fn last_assistant_text(&self) -> Option<String> {
-        let messages = self.messages();
-        let answers = messages.iter().rev().filter_map(|message| message.as_assistant());
-        let mut told = answers.filter(|answer| answer.stop_reason != StopReason::Aborted || !answer.content.is_empty());
-        told.next().map(|answer| answer.text().trim().to_owned())
+        let mut messages = self.messages();
+        messages.retain(|message| match message.as_assistant() {
+            Some(answer) => answer.stop_reason != StopReason::Aborted || !answer.content.is_empty(),
+            None => false,
+        });
+        let last = messages.pop().or_else(|| self.last_answer())?;
+        last.as_assistant().map(|answer| answer.text().trim().to_owned())
     }
 }
 

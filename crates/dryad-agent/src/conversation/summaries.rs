@@ -2,7 +2,7 @@
 
 use super::work::{Busy, Job, Part};
 use super::writer::Writer;
-use super::{Conversation, ConversationError};
+use super::{Conversation, ConversationError, Strategy};
 use dryad_protocol::entry::{BranchSummary, Compaction, EntryBody};
 use dryad_protocol::event::{CompactionAction, CompactionEvent, CompactionReason};
 use dryad_protocol::id::EntryId;
@@ -10,6 +10,23 @@ use dryad_session::compact::branch::Left;
 use dryad_session::compact::plan::{Answers, Plan};
 use dryad_session::compact::{prune, tokens};
 use tokio_util::sync::CancellationToken;
+
+/// What making room has come to, as it is told.
+pub(super) struct Outcome {
+    result: Option<Compaction>,
+    aborted: bool,
+    skipped: bool,
+    error: Option<String>,
+}
+
+impl Outcome {
+    pub(super) fn of(outcome: &Result<Option<Compaction>, ConversationError>) -> Self {
+        let aborted = matches!(outcome, Err(ConversationError::Cancelled));
+        let skipped = matches!(outcome, Err(ConversationError::NothingToCompact(_)));
+        let error = outcome.as_ref().err().map(ToString::to_string).filter(|_| !aborted && !skipped);
+        Self { result: outcome.as_ref().ok().cloned().flatten(), aborted, skipped, error }
+    }
+}
 
 impl Conversation {
     /// Makes room in the context now, with what the user wants the summary to tell in particular. A run is
@@ -57,7 +74,33 @@ impl Conversation {
     }
 
     /// Makes room without having been asked for it. Whether there is more room now.
+    ///
+    /// A request that did not fit is made again where it was made: only what has come to its end is handed
+    /// over. Where that fails, a summary has to do.
     pub(super) async fn make_room_by_itself(&self, reason: CompactionReason, busy: &Busy) -> bool {
+        let strategy = self.settings().strategy;
+        if strategy == Strategy::HandOver && reason == CompactionReason::Threshold {
+            match self.make_room_elsewhere(reason, busy).await {
+                Ok(()) => return true,
+                Err(ConversationError::Cancelled) => return false,
+                Err(_) => {}
+            }
+        }
+        self.make_room_here(reason, busy).await
+    }
+
+    /// Makes room by handing the work over to a new session.
+    async fn make_room_elsewhere(&self, reason: CompactionReason, busy: &Busy) -> Result<(), ConversationError> {
+        let (agent, action) = (&self.inner.agent, CompactionAction::Handoff);
+        agent.emit(CompactionEvent::AutoCompactionStart { reason, action });
+        agent.emit(CompactionEvent::CompactionStart { reason });
+        let outcome = self.hand_over_by_itself(busy).await;
+        self.tell_end(reason, action, &Outcome::of(&outcome.clone().map(|()| None)), false);
+        outcome
+    }
+
+    /// Makes room by a summary of the older part.
+    async fn make_room_here(&self, reason: CompactionReason, busy: &Busy) -> bool {
         let will_retry = reason == CompactionReason::Overflow;
         let pruned = will_retry && self.prune();
         let agent = &self.inner.agent;
@@ -67,16 +110,25 @@ impl Conversation {
         let part = self.inner.work.part(Part::Compaction, &busy.cancel);
         let outcome = self.make_room(None, &part.cancel).await;
         drop(part);
-        let (result, aborted) = (outcome.as_ref().ok(), matches!(outcome, Err(ConversationError::Cancelled)));
-        let skipped = matches!(outcome, Err(ConversationError::NothingToCompact(_)));
-        let made = result.is_some() || (skipped && pruned);
-        let will_retry = will_retry && made;
-        let error = outcome.as_ref().err().map(ToString::to_string).filter(|_| !aborted && !skipped);
-        let error_message = error.as_deref();
-        let end = CompactionEvent::AutoCompactionEnd { action, result, aborted, will_retry, error_message, skipped };
-        agent.emit(end);
-        agent.emit(CompactionEvent::CompactionEnd { reason, result, aborted, will_retry, error_message });
+        let outcome = Outcome::of(&outcome.map(Some));
+        let made = outcome.result.is_some() || (outcome.skipped && pruned);
+        self.tell_end(reason, action, &outcome, will_retry && made);
         made
+    }
+
+    /// Tells the end of what nobody asked for, in both forms.
+    pub(super) fn tell_end(
+        &self,
+        reason: CompactionReason,
+        action: CompactionAction,
+        outcome: &Outcome,
+        will_retry: bool,
+    ) {
+        let Outcome { result, aborted, skipped, error } = outcome;
+        let (result, aborted, skipped, error_message) = (result.as_ref(), *aborted, *skipped, error.as_deref());
+        let end = CompactionEvent::AutoCompactionEnd { action, result, aborted, will_retry, error_message, skipped };
+        self.inner.agent.emit(end);
+        self.inner.agent.emit(CompactionEvent::CompactionEnd { reason, result, aborted, will_retry, error_message });
     }
 
     /// Leaves old outputs of tools out of the context, where that is worth it.
@@ -90,6 +142,23 @@ impl Conversation {
     /// Has the older part of the context summarised, and appends the summary. Nothing is changed by a
     /// summary that is not made.
     pub(super) async fn make_room(
+        &self,
+        wishes: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<Compaction, ConversationError> {
+        let compaction = self.write_compaction(wishes, cancel).await?;
+        self.take_compaction(&compaction);
+        Ok(compaction)
+    }
+
+    /// Appends a summary, from which the context begins anew.
+    pub(super) fn take_compaction(&self, compaction: &Compaction) {
+        self.inner.agent.append(EntryBody::Compaction(compaction.clone()));
+        self.pipeline().pending.remind_again();
+    }
+
+    /// Has the older part of the context summarised.
+    pub(super) async fn write_compaction(
         &self,
         wishes: Option<&str>,
         cancel: &CancellationToken,
@@ -109,8 +178,6 @@ impl Conversation {
             Err(_) => None,
         };
         compaction.details = writer.signed(compaction.details);
-        self.inner.agent.append(EntryBody::Compaction(compaction.clone()));
-        self.pipeline().pending.remind_again();
         Ok(compaction)
     }
 

@@ -19,6 +19,12 @@ const PRELUDE: &str =
 /// Ends a task when it is dropped.
 pub(super) struct Keeper(AbortHandle);
 
+impl Keeper {
+    pub(super) fn new(task: AbortHandle) -> Self {
+        Self(task)
+    }
+}
+
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.0.abort();
@@ -31,7 +37,7 @@ impl Conversation {
         let delay = self.settings().todo.clear_delay?;
         let runtime = tokio::runtime::Handle::try_current().ok()?;
         let (todos, sink) = (self.inner.todos.clone(), self.inner.agent.sink.clone());
-        Some(Keeper(runtime.spawn(todos.clear_finished(sink, delay)).abort_handle()))
+        Some(Keeper::new(runtime.spawn(todos.clear_finished(sink, delay)).abort_handle()))
     }
 
     /// Whether the list is remembered with the session.

@@ -2,9 +2,13 @@
 //!
 //! The invariant: whoever works holds the one slot. Ending it means cancelling its token and waiting for
 //! the slot, so that nothing of the old work happens after the new one began.
+//!
+//! What is done while nothing goes on (leisure) holds no slot, so that it is in nobody's way: whatever
+//! begins ends it, and waits until it has told so.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::{Mutex as Slot, OwnedMutexGuard};
+use tokio::sync::{Mutex as Slot, MutexGuard as Rest, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
 /// What a conversation is busy with.
@@ -20,15 +24,21 @@ pub(super) enum Job {
 #[derive(Debug, Default)]
 pub(super) struct Work {
     slot: Arc<Slot<()>>,
+    /// Held by what is done at leisure.
+    rest: Slot<()>,
     now: Mutex<Now>,
+    /// Numbers the parts.
+    parts: AtomicU64,
 }
 
 /// What goes on now.
 #[derive(Debug, Default)]
 struct Now {
     job: Option<(Job, CancellationToken)>,
-    compaction: Option<CancellationToken>,
-    retry: Option<CancellationToken>,
+    /// What waits or is done while there is no job.
+    leisure: Option<CancellationToken>,
+    compaction: Option<(u64, CancellationToken)>,
+    retry: Option<(u64, CancellationToken)>,
 }
 
 /// A stretch of work that can be ended by itself.
@@ -51,6 +61,7 @@ pub(super) struct Busy {
 pub(super) struct PartGuard<'a> {
     work: &'a Work,
     part: Part,
+    number: u64,
     pub(super) cancel: CancellationToken,
 }
 
@@ -65,13 +76,16 @@ impl Work {
     pub(super) async fn take_over(self: &Arc<Self>, job: Job) -> Busy {
         self.cancel();
         let slot = self.slot.clone().lock_owned().await;
-        self.begin(job, slot)
+        let busy = self.begin(job, slot);
+        self.rested().await;
+        busy
     }
 
     /// Ends what goes on.
     pub(super) async fn stop(&self) {
         self.cancel();
         drop(self.slot.lock().await);
+        self.rested().await;
     }
 
     /// Waits until nothing goes on.
@@ -79,16 +93,48 @@ impl Work {
         drop(self.slot.lock().await);
     }
 
+    /// Waits until what was done at leisure is over.
+    pub(super) async fn rested(&self) {
+        drop(self.rest.lock().await);
+    }
+
+    /// Begins a time of leisure, which the next job ends; nothing when there is a job.
+    pub(super) fn leisure(&self) -> Option<CancellationToken> {
+        let mut now = self.now();
+        if now.job.is_some() {
+            return None;
+        }
+        let cancel = CancellationToken::new();
+        if let Some(earlier) = now.leisure.replace(cancel.clone()) {
+            earlier.cancel();
+        }
+        Some(cancel)
+    }
+
+    /// Works at leisure: whoever begins a job waits for the end of it. Nothing when that has begun already.
+    pub(super) async fn at_leisure(&self, cancel: &CancellationToken) -> Option<Rest<'_, ()>> {
+        let rest = self.rest.lock().await;
+        (!cancel.is_cancelled()).then_some(rest)
+    }
+
+    /// Does something at once if no job has begun since. No job begins meanwhile, so it must be short; it must
+    /// not ask what goes on.
+    pub(super) fn if_still_at_leisure<T>(&self, cancel: &CancellationToken, work: impl FnOnce() -> T) -> Option<T> {
+        let now = self.now();
+        (now.job.is_none() && !cancel.is_cancelled()).then(work)
+    }
+
     /// Marks a part of what goes on, which can be ended by itself.
     pub(super) fn part(&self, part: Part, of: &CancellationToken) -> PartGuard<'_> {
         let cancel = of.child_token();
-        *self.now().part(part) = Some(cancel.clone());
-        PartGuard { work: self, part, cancel }
+        let number = self.parts.fetch_add(1, Ordering::Relaxed);
+        *self.now().part(part) = Some((number, cancel.clone()));
+        PartGuard { work: self, part, number, cancel }
     }
 
     /// Ends a part of what goes on, if it does.
     pub(super) fn cancel_part(&self, part: Part) {
-        if let Some(cancel) = self.now().part(part) {
+        if let Some((_, cancel)) = self.now().part(part) {
             cancel.cancel();
         }
     }
@@ -105,14 +151,15 @@ impl Work {
 
     fn begin(self: &Arc<Self>, job: Job, slot: OwnedMutexGuard<()>) -> Busy {
         let cancel = CancellationToken::new();
-        self.now().job = Some((job, cancel.clone()));
+        let before = std::mem::replace(&mut *self.now(), Now { job: Some((job, cancel.clone())), ..Now::default() });
+        before.leisure.into_iter().for_each(|leisure| leisure.cancel());
         Busy { work: self.clone(), cancel, _slot: slot }
     }
 
     fn cancel(&self) {
-        if let Some((_, cancel)) = &self.now().job {
-            cancel.cancel();
-        }
+        let now = self.now();
+        let job = now.job.as_ref().map(|(_, cancel)| cancel);
+        job.into_iter().chain(&now.leisure).for_each(CancellationToken::cancel);
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
@@ -121,7 +168,7 @@ impl Work {
 }
 
 impl Now {
-    fn part(&mut self, part: Part) -> &mut Option<CancellationToken> {
+    fn part(&mut self, part: Part) -> &mut Option<(u64, CancellationToken)> {
         match part {
             Part::Compaction => &mut self.compaction,
             Part::Retry => &mut self.retry,
@@ -137,6 +184,10 @@ impl Drop for Busy {
 
 impl Drop for PartGuard<'_> {
     fn drop(&mut self) {
-        *self.work.now().part(self.part) = None;
+        let mut now = self.work.now();
+        let slot = now.part(self.part);
+        if slot.as_ref().is_some_and(|(number, _)| *number == self.number) {
+            *slot = None;
+        }
     }
 }

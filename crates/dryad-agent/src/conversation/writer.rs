@@ -2,10 +2,10 @@
 
 use super::{Conversation, ConversationError};
 use crate::event_sink::EventSink;
-use crate::retry::Verdict;
+use crate::retry::{ROLE, Verdict};
 use crate::stream_rules::Watch;
 use crate::turn::{self, Answer};
-use dryad_protocol::event::Event;
+use dryad_protocol::event::{Event, RetryEvent};
 use dryad_protocol::message::{AssistantMessage, Message, UserMessage};
 use dryad_protocol::model::Model;
 use dryad_protocol::thinking::ThinkingLevel;
@@ -21,6 +21,8 @@ use tokio_util::sync::CancellationToken;
 /// Writes the texts of one summary.
 pub(super) struct Writer<'a> {
     conversation: &'a Conversation,
+    /// In which role a model is asked, and which one.
+    role: &'static str,
     model: Arc<Model>,
     cancel: &'a CancellationToken,
     max_tokens: Option<u64>,
@@ -30,7 +32,13 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(conversation: &'a Conversation, cancel: &'a CancellationToken) -> Self {
         let model = conversation.model();
-        Self { conversation, model, cancel, max_tokens: None, spent: Usage::default() }
+        Self { conversation, role: ROLE, model, cancel, max_tokens: None, spent: Usage::default() }
+    }
+
+    /// The same by the model of another role.
+    pub(super) fn in_role(mut self, role: &'static str) -> Self {
+        (self.role, self.model) = (role, self.conversation.model_in(role));
+        self
     }
 
     /// The same with a limit on each text, in tokens.
@@ -75,10 +83,15 @@ impl<'a> Writer<'a> {
     /// Asks, again and again where that may help.
     async fn ask(&mut self, prompt: &Prompt) -> Result<String, Failure> {
         let settings = self.conversation.settings().retry.clone();
-        let mut attempts = 0;
+        let (mut attempts, mut is_other) = (0, false);
         loop {
             let answer = self.ask_once(prompt).await;
-            let Some(error) = answer.error else { return self.text(answer.message.as_assistant()) };
+            let Some(error) = answer.error else {
+                if is_other {
+                    self.tell(RetryEvent::RetryFallbackSucceeded { model: &self.model.full_name(), role: self.role });
+                }
+                return self.text(answer.message.as_assistant());
+            };
             match settings.judge(&error, attempts) {
                 Verdict::Again { attempt, delay } => {
                     attempts = attempt;
@@ -88,9 +101,21 @@ impl<'a> Writer<'a> {
                         () = tokio::time::sleep(delay) => {}
                     }
                 }
-                Verdict::GiveUp | Verdict::Final => return Err(Failure::from(error)),
+                Verdict::GiveUp => {
+                    let Some(other) = self.conversation.fallback(self.role, &self.model) else {
+                        return Err(error.into());
+                    };
+                    let (from, to) = (self.model.full_name(), other.full_name());
+                    self.tell(RetryEvent::RetryFallbackApplied { from: &from, to: &to, role: self.role });
+                    (self.model, attempts, is_other) = (Arc::new(other), 0, true);
+                }
+                Verdict::Final => return Err(Failure::from(error)),
             }
         }
+    }
+
+    fn tell(&self, event: RetryEvent<'_>) {
+        self.conversation.inner.agent.emit(event);
     }
 
     fn text(&mut self, answer: Option<&AssistantMessage>) -> Result<String, Failure> {

@@ -4,6 +4,8 @@
 mod calls;
 mod cancel;
 mod compaction;
+mod handover;
+mod leisure;
 mod previews;
 mod property;
 mod queues;

@@ -7,6 +7,7 @@ use dryad_protocol::entry::EntryBody;
 use dryad_testkit::chat::{self, Chat};
 use dryad_testkit::loopback::Reply;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 #[tokio::test]
@@ -113,11 +114,16 @@ async fn a_wait_can_be_ended_by_itself_and_with_the_prompt() {
     }
 }
 
+/// The models that are asked one after the other in a role.
+fn chain(role: &str, models: &[&str]) -> BTreeMap<String, Vec<String>> {
+    BTreeMap::from([(role.to_owned(), models.iter().map(|&model| model.to_owned()).collect())])
+}
+
 #[tokio::test]
 async fn another_model_answers_in_the_place_of_one_that_does_not() {
     let mut settings = quick();
     settings.retry.max_retries = 1;
-    settings.retry.fallbacks = vec![locked().full_name(), "acme/b".to_owned()];
+    settings.retry.fallbacks = chain("default", &[&locked().full_name(), "acme/b"]);
     let talk =
         Talk::new(settings, vec![chat::overloaded(), chat::overloaded(), chat::text("b speaks"), chat::text("a")]);
     assert_eq!(talk.prompt("hi").await, RunEnd::Completed);
@@ -135,7 +141,7 @@ async fn another_model_answers_in_the_place_of_one_that_does_not() {
 async fn a_model_that_is_chosen_meanwhile_stays_chosen() {
     let mut settings = quick();
     settings.retry.max_retries = 0;
-    settings.retry.fallbacks = vec!["acme/b".to_owned()];
+    settings.retry.fallbacks = chain("default", &["acme/b"]);
     let call = Chat::new().call("c", "echo", &json!({"text": "x"})).unfinished();
     let talk = Talk::new(settings, vec![chat::overloaded(), call]);
     let (sink, conversation) = (talk.sink.clone(), talk.conversation.clone());
@@ -145,4 +151,37 @@ async fn a_model_that_is_chosen_meanwhile_stays_chosen() {
         conversation.abort().await;
     });
     assert_eq!(talk.conversation.model().full_name(), "scripted/demo");
+}
+
+#[tokio::test]
+async fn summaries_and_names_fall_back_along_the_chain_of_their_role() {
+    let mut settings = quick();
+    settings.retry.max_retries = 0;
+    settings.compaction.keep_recent_tokens = 50;
+    settings.retry.fallbacks = chain("default", &["acme/b"]);
+    settings.retry.fallbacks.extend(chain("small", &["acme/a"]));
+    settings.roles.insert("small".to_owned(), "acme/b".to_owned());
+    let replies = vec![
+        chat::text("one"),
+        chat::text("two"),
+        chat::overloaded(),
+        chat::text("sum"),
+        chat::text("short"),
+        chat::overloaded(),
+        chat::text("A name"),
+    ];
+    let talk = Talk::new(settings, replies);
+    talk.prompt("first").await;
+    talk.prompt(&"second ".repeat(60)).await;
+    let compaction = talk.conversation.compact(None).await.unwrap();
+    assert_eq!((compaction.summary.as_str(), &compaction.details.unwrap()["model"]), ("sum", &json!("acme/b")));
+    assert_eq!(talk.conversation.model().id, "a", "only the summary was written by another model");
+    let cancel = tokio_util::sync::CancellationToken::new();
+    assert_eq!(talk.conversation.name_by_itself(&cancel).await.unwrap().as_deref(), Some("A name"));
+    let asked: Vec<_> = (2..7).map(|number| talk.request(number)["model"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(asked, ["a", "b", "b", "b", "a"]);
+    let applied = talk.events("retry_fallback_applied");
+    let roles: Vec<_> = applied.iter().map(|event| (&event["role"], &event["to"])).collect();
+    assert_eq!(roles, [(&json!("default"), &json!("acme/b")), (&json!("small"), &json!("acme/a"))]);
+    assert_eq!(talk.events("retry_fallback_succeeded").len(), 2);
 }

@@ -1,10 +1,12 @@
 //! Events of a conversation beyond its runs: what goes on by itself between them.
 
 use crate::entry::Compaction;
+use crate::id::SessionId;
 use crate::rule::StreamRule;
 use crate::todo::TodoTask;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::path::Path;
 
 /// What a conversation does by itself, and what waits in it.
 #[derive(Clone, Debug, Serialize)]
@@ -73,6 +75,8 @@ pub enum CompactionReason {
     Threshold,
     /// None was left.
     Overflow,
+    /// A long context rests, and nobody waits for an answer.
+    Idle,
 }
 
 /// How room is made in the context.
@@ -81,6 +85,8 @@ pub enum CompactionReason {
 pub enum CompactionAction {
     /// The older part is told by a summary.
     ContextFull,
+    /// The work is handed over to a new session.
+    Handoff,
 }
 
 /// Room is made in the context. Each beginning and end is told in two forms: the founding one, for what
@@ -132,6 +138,16 @@ pub enum CompactionEvent<'a> {
         /// Why it failed.
         #[serde(skip_serializing_if = "Option::is_none")]
         error_message: Option<&'a str>,
+    },
+    /// The work goes on in a new session that begins with what was handed over.
+    SessionHandedOver {
+        /// The new session.
+        session_id: &'a SessionId,
+        /// Its file; absent when it is held in memory only.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        session_file: Option<&'a Path>,
+        /// The session it came from.
+        parent_session: &'a SessionId,
     },
 }
 

@@ -5,13 +5,16 @@ use super::prompt::Prompt;
 use super::{tokens, transcript};
 use crate::session::Session;
 use crate::tree::UnknownEntry;
-use dryad_protocol::entry::{BranchSummary, EntryBody};
+use dryad_protocol::entry::{BranchSummary, Compaction, EntryBody};
 use dryad_protocol::id::EntryId;
 use dryad_protocol::message::{BranchSummaryMessage, CompactionSummaryMessage, Message};
 use std::sync::Arc;
 
 /// Tokens of the window that are left for the question and the answer.
 const RESERVED: u64 = 16_384;
+
+/// The kind of message with which work is handed over to a new session.
+pub const HANDOFF: &str = "handoff";
 
 /// A branch that is about to be left.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,8 +36,8 @@ impl Left {
         let mut said = Vec::new();
         for node in old.iter().skip(shared) {
             let Ok(entry) = session.load(node, &mut Vec::new()) else { continue };
-            if let EntryBody::BranchSummary(BranchSummary { details, from_extension: None | Some(false), .. }) =
-                &entry.body
+            if let EntryBody::BranchSummary(BranchSummary { details, from_extension: None | Some(false), .. })
+            | EntryBody::Compaction(Compaction { details, from_extension: None | Some(false), .. }) = &entry.body
             {
                 files.merge(&Files::from_details(details.as_ref()));
             }

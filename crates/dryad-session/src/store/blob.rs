@@ -2,8 +2,12 @@
 //!
 //! A line names a picture as `blob:sha256:<hex>` in the place of its base64 text. What cannot be brought
 //! back exactly (text that is not canonical base64) stays in the line.
+//!
+//! A picture that is named anew becomes young again, under a lock that is shared with whoever names others and
+//! not with whoever removes old ones: what a line is about to name is not removed. Sessions that lie elsewhere
+//! than usual are noted, so that what they name is found.
 
-use super::disk::Draft;
+use super::disk::{self, Draft, Hold};
 use crate::problem::{Problem, StoreError};
 use crate::sha256;
 use base64::Engine as _;
@@ -11,14 +15,20 @@ use base64::engine::general_purpose::STANDARD;
 use dryad_protocol::content::{ImageBlock, UserBlock};
 use dryad_protocol::entry::EntryBody;
 use dryad_protocol::message::Message;
+use std::fs::File;
 use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Pictures whose text is shorter stay in their line.
 const SMALLEST: usize = 1024;
 /// How a line names a picture.
-const PREFIX: &str = "blob:sha256:";
+pub(crate) const PREFIX: &str = "blob:sha256:";
+/// The file in the directory of pictures that whoever adds or removes some holds a lock on.
+const LOCK: &str = ".lock";
+/// The file in it that lists sessions which lie elsewhere.
+const ELSEWHERE: &str = ".elsewhere";
 
 /// The directory of pictures.
 #[derive(Clone, Debug)]
@@ -29,9 +39,42 @@ impl Blobs {
         Self(directory)
     }
 
-    /// The entry as its line shall have it: large pictures named, and stored under that name.
-    pub(crate) fn store(&self, body: &mut EntryBody) -> Result<(), StoreError> {
-        each_image(body, &|image| image.data.len() >= SMALLEST, &mut |image| self.put(image))
+    /// The entry as its line in a session's file shall have it: large pictures named, and stored under that name.
+    pub(crate) fn store(&self, body: &mut EntryBody, session: &Path) -> Result<(), StoreError> {
+        let mut is_noted = false;
+        each_image(body, &|image| image.data.len() >= SMALLEST, &mut |image| {
+            if !std::mem::replace(&mut is_noted, true) {
+                self.note(session)?;
+            }
+            self.put(image)
+        })
+    }
+
+    /// Notes that a session names pictures, if it lies elsewhere than usual.
+    pub(crate) fn note(&self, session: &Path) -> Result<(), StoreError> {
+        if self.usual_sessions().is_some_and(|usual| session.starts_with(usual)) {
+            return Ok(());
+        }
+        let path = self.elsewhere();
+        let failed = |error| StoreError::io(&path, error);
+        let session = std::path::absolute(session).map_err(failed)?;
+        let _alone = self.lock(Hold::Alone).map_err(failed)?;
+        disk::add_line(&path, session.as_os_str().as_bytes()).map_err(failed)
+    }
+
+    /// Where sessions lie usually.
+    pub(crate) fn usual_sessions(&self) -> Option<PathBuf> {
+        Some(self.0.parent()?.join("sessions"))
+    }
+
+    /// The file that lists sessions which lie elsewhere, a path on each line.
+    pub(crate) fn elsewhere(&self) -> PathBuf {
+        self.0.join(ELSEWHERE)
+    }
+
+    /// Waits for the lock on the directory.
+    pub(crate) fn lock(&self, hold: Hold) -> io::Result<File> {
+        disk::lock(&self.0.join(LOCK), hold)
     }
 
     /// The entry as it was said: pictures in the place of their names.
@@ -53,8 +96,10 @@ impl Blobs {
         }
         let name = sha256::hex(&bytes);
         let path = self.0.join(&name);
-        if !path.is_file() {
-            write(&path, &bytes).map_err(|error| StoreError::io(&path, error))?;
+        let failed = |error| StoreError::io(&path, error);
+        let _shared = self.lock(Hold::Shared).map_err(failed)?;
+        if !disk::renew(&path).map_err(failed)? {
+            write(&path, &bytes).map_err(failed)?;
         }
         image.data = format!("{PREFIX}{name}");
         Ok(())
@@ -62,10 +107,14 @@ impl Blobs {
 
     fn get(&self, reference: &str) -> Option<String> {
         let name = reference.strip_prefix(PREFIX)?;
-        let is_hash = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let bytes = is_hash.then(|| std::fs::read(self.0.join(name)).ok())??;
+        let bytes = is_name(name.as_bytes()).then(|| std::fs::read(self.0.join(name)).ok())??;
         Some(STANDARD.encode(bytes))
     }
+}
+
+/// Whether this is how a picture's file is called.
+pub(crate) fn is_name(name: &[u8]) -> bool {
+    name.len() == 64 && name.iter().all(u8::is_ascii_hexdigit)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -145,6 +145,56 @@ pub(crate) fn keep_aside(path: &Path, aside: &Path) -> io::Result<()> {
     }
 }
 
+/// Who else may hold a lock at the same time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Hold {
+    /// Others who share it.
+    Shared,
+    /// Nobody.
+    Alone,
+}
+
+/// Waits for a lock that has a file of its own, which is made when it is missing. It is held until the file is
+/// dropped.
+pub(crate) fn lock(path: &Path, hold: Hold) -> io::Result<File> {
+    make_directory(path.parent().unwrap_or(Path::new(".")))?;
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+    match hold {
+        Hold::Shared => file.lock_shared()?,
+        Hold::Alone => file.lock()?,
+    }
+    Ok(file)
+}
+
+/// Makes a file as young as one that was written now; tells whether there is one.
+pub(crate) fn renew(path: &Path) -> io::Result<bool> {
+    match OpenOptions::new().append(true).open(path) {
+        Ok(file) => file.set_times(fs::FileTimes::new().set_modified(now())).map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The time by which files are dated.
+fn now() -> std::time::SystemTime {
+    std::time::SystemTime::now()
+}
+
+/// Adds a line to a file, in one write, unless it has it.
+pub(crate) fn add_line(path: &Path, line: &[u8]) -> io::Result<()> {
+    let has_it = match fs::read(path) {
+        Ok(text) => text.split(|&byte| byte == b'\n').any(|known| known == line),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(error),
+    };
+    if has_it {
+        return Ok(());
+    }
+    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+    file.write_all(&[line, b"\n"].concat())?;
+    file.sync_all()
+}
+
 /// Removes a file.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)

@@ -29,7 +29,7 @@ pub(crate) struct Encoded {
 pub(crate) fn encode(entry: &Arc<Entry>, blobs: &Blobs, path: &Path) -> Result<Encoded, StoreError> {
     let failed = |error: serde_json::Error| StoreError::io(path, error.into());
     let mut stored = Entry::clone(entry);
-    blobs.store(&mut stored.body)?;
+    blobs.store(&mut stored.body, path)?;
     let line = serde_json::to_vec(&stored).map_err(failed)?;
     if line.len() <= LONGEST_TEXT {
         return Ok(Encoded { line, cut: None });

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "test code")]
 
 mod bad_input;
+mod blobs;
 mod branching;
 mod durability;
 mod listing;

@@ -44,6 +44,10 @@ impl Home {
         Session::open(path, &self.opening())
     }
 
+    pub(crate) fn open_for_reading(&self, path: &Path) -> Session {
+        Session::open_for_reading(path, &self.opening()).unwrap()
+    }
+
     /// A file with these lines.
     pub(crate) fn file(&self, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.root.path().join("session.jsonl");

@@ -148,7 +148,7 @@ fn pictures_are_stored_once_beside_the_session() {
     drop(session);
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(!text.contains(&data) && text.matches("blob:sha256:").count() == 2 && text.contains("aGk="));
-    let blobs: Vec<_> = std::fs::read_dir(home.places.blobs()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let blobs = crate::blobs::stored(&home);
     assert_eq!(blobs.len(), 1);
     assert_eq!(std::fs::read(&blobs[0]).unwrap(), bytes);
     assert_eq!(context::build(&home.open(&path).unwrap()), before);

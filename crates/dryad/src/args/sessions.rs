@@ -26,6 +26,9 @@ pub(crate) struct SessionArguments {
     /// Call the session this
     #[arg(long, value_name = "TEXT", conflicts_with = "no_session")]
     pub(crate) name: Option<String>,
+    /// Do not have the model name the session, whatever the setting autoTitle says
+    #[arg(long)]
+    pub(crate) no_title: bool,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
 }
@@ -36,6 +39,25 @@ pub(crate) struct StoreArguments {
     /// Keep sessions in this directory (DRYAD_SESSION_DIR and the setting sessionDir do the same)
     #[arg(long, value_name = "DIR")]
     pub(crate) session_dir: Option<PathBuf>,
+}
+
+/// From where kept sessions are looked at.
+#[derive(Args, Debug)]
+pub(crate) struct KeptArguments {
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+    #[command(flatten)]
+    pub(crate) place: PlaceArguments,
+}
+
+/// From where kept sessions are looked at, and how what is found is told.
+#[derive(Args, Debug)]
+pub(crate) struct LookArguments {
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) kept: KeptArguments,
 }
 
 /// What to do with kept sessions; they are listed if nothing is said.
@@ -73,13 +95,8 @@ pub(crate) struct ListArguments {
     /// At most so many [default: 20; all with --json]
     #[arg(short = 'n', value_name = "N")]
     pub(crate) count: Option<usize>,
-    /// JSON
-    #[arg(long)]
-    pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) store: StoreArguments,
-    #[command(flatten)]
-    pub(crate) place: PlaceArguments,
+    pub(crate) look: LookArguments,
 }
 
 /// Which session to show.
@@ -88,13 +105,8 @@ pub(crate) struct ShowSessionArguments {
     /// The session: its id, the beginning of it, or its file; the one that -c goes on with if none is named
     #[arg(value_name = "ID|PATH")]
     pub(crate) session: Option<String>,
-    /// JSON
-    #[arg(long)]
-    pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) store: StoreArguments,
-    #[command(flatten)]
-    pub(crate) place: PlaceArguments,
+    pub(crate) look: LookArguments,
 }
 
 /// Which sessions to remove.
@@ -103,16 +115,11 @@ pub(crate) struct RemoveArguments {
     /// The sessions: their ids, the beginnings of them, or their files
     #[arg(value_name = "ID|PATH", required = true)]
     pub(crate) sessions: Vec<String>,
-    /// Do not ask
+    /// Do not ask; --json never does
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// JSON; never asks
-    #[arg(long)]
-    pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) store: StoreArguments,
-    #[command(flatten)]
-    pub(crate) place: PlaceArguments,
+    pub(crate) look: LookArguments,
 }
 
 /// Which session to write, and where.
@@ -124,13 +131,8 @@ pub(crate) struct ExportArguments {
     /// The file, or the directory it goes to [default: dryad-session-<name>.html, here]
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// JSON
-    #[arg(long)]
-    pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) store: StoreArguments,
-    #[command(flatten)]
-    pub(crate) place: PlaceArguments,
+    pub(crate) look: LookArguments,
 }
 
 /// Where a conversation shall begin anew.
@@ -148,7 +150,5 @@ pub(crate) struct BranchArguments {
     #[command(flatten)]
     pub(crate) way: WayArguments,
     #[command(flatten)]
-    pub(crate) store: StoreArguments,
-    #[command(flatten)]
-    pub(crate) place: PlaceArguments,
+    pub(crate) kept: KeptArguments,
 }

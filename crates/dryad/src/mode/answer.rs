@@ -142,6 +142,7 @@ async fn play(line: &Line, said: Said<'_>, sink: Arc<dyn EventSink>, stops: &Sto
         dialogs: None,
         places: sessions.places.clone(),
     };
+    let (begun, named) = (session.id().clone(), hands.settings.auto_title && !hands.options.session.without_title);
     let conversation = wiring::conversation(hands, session)?;
     let accepted = conversation.accept(prompt.into_message(Clock::System.now()));
     let accepted = accepted.map_err(|error| from_conversation(&error))?;
@@ -151,14 +152,32 @@ async fn play(line: &Line, said: Said<'_>, sink: Arc<dyn EventSink>, stops: &Sto
         stopped.abort().await;
     });
     let end = accepted.run().await;
+    if named && end == RunEnd::Completed {
+        name(&conversation, stops).await;
+    }
     stopping.abort();
     tracing::info!(?end, "run ended");
+    let ended = conversation.with_session(|session| session.id().clone());
+    if ended != begun {
+        output::note(&format!("the work was handed over: it goes on in the session {ended}"));
+    }
     let stored = conversation.flush().map_err(|error| match error {
         ConversationError::Store(error) => from_store(&error),
         other => from_conversation(&other),
     });
     conversation.with_session(|session| sessions.leave_crumb(session));
     Ok(Played { conversation, end, stored })
+}
+
+/// Has the model name the session, where it has no name and is kept. A name is a convenience: what goes wrong
+/// is only logged.
+async fn name(conversation: &Conversation, stops: &Stops) {
+    if conversation.with_session(|session| !session.is_stored()) {
+        return;
+    }
+    if let Err(error) = conversation.name_by_itself(&stops.cancel).await {
+        tracing::warn!("the session is not named: {error}");
+    }
 }
 
 impl Played {
@@ -182,8 +201,8 @@ impl Played {
 
     /// Runs `look` on the answer that ended the run.
     fn with_answer(&self, look: impl FnOnce(&AssistantMessage)) {
-        let messages = self.conversation.messages();
-        if let Some(answer) = messages.iter().rev().find_map(|message| message.as_assistant()) {
+        let answer = self.conversation.last_answer();
+        if let Some(answer) = answer.as_ref().and_then(|answer| answer.as_assistant()) {
             look(answer);
         }
     }

@@ -28,7 +28,7 @@ use serde_json::json;
 ///
 /// When there is no such session or prompt, or the new session cannot be stored.
 pub(super) fn run(arguments: &BranchArguments) -> Result<Exit, Failure> {
-    let sessions = Sessions::open(&arguments.store, &arguments.place)?;
+    let sessions = Sessions::open(&arguments.kept)?;
     let session = sessions.read(&sessions.find_or_newest(arguments.session.as_deref())?)?;
     let entry = entry(&session, &arguments.entry)?;
     let mode = mode(&arguments.way);
@@ -80,7 +80,10 @@ fn entry(session: &Session, text: &str) -> Result<EntryId, Failure> {
 /// The new session, stored, and what was said at the entry.
 fn branch(session: &Session, entry: &EntryId, sessions: &Sessions) -> Result<(Session, String), Failure> {
     let branched = session.branch_off(entry, Clock::System.now());
-    let (mut branch, text) = branched.map_err(|error| from_operation(&error))?;
+    let (mut branch, text) = branched.map_err(|error| match error {
+        OperationError::NotAPrompt => not_a_prompt(entry),
+        other => from_operation(&other),
+    })?;
     branch.ensure_stored().map_err(|error| from_store(&error))?;
     sessions.leave_crumb(&branch);
     Ok((branch, text))
@@ -92,10 +95,15 @@ fn said(session: &Session, entry: &EntryId) -> Result<String, Failure> {
     match &line.body {
         EntryBody::Message { message } => match message.as_ref() {
             Message::User(message) => Ok(message.content.iter().filter_map(UserBlock::as_text).collect()),
-            _ => Err(from_operation(&OperationError::NotAPrompt)),
+            _ => Err(not_a_prompt(entry)),
         },
-        _ => Err(from_operation(&OperationError::NotAPrompt)),
+        _ => Err(not_a_prompt(entry)),
     }
+}
+
+fn not_a_prompt(entry: &EntryId) -> Failure {
+    Failure::usage(format!("entry `{entry}` is no prompt, so nothing can be said differently there"))
+        .hint("`dryad sessions show` lists the prompts with their ids.")
 }
 
 /// Takes back what was done from an entry on, in this session and in those it was copied from.

@@ -1,4 +1,5 @@
-//! `dryad gc`: removes kept contents that nothing recent needs, if they take too much room.
+//! `dryad gc`: removes kept contents that nothing recent needs, if they take too much room, and pictures that no
+//! session names any more.
 //!
 //! The vault is shared by all workspaces, so all of their logs are read first. What an operation of the
 //! last 30 days, or one of a workspace's last 500, found or left is kept in any case. A log that cannot be
@@ -6,6 +7,7 @@
 
 mod needs;
 
+use super::kept::Sessions;
 use crate::args::WayArguments;
 use crate::options;
 use crate::output;
@@ -14,8 +16,10 @@ use crate::wiring::Workshop;
 use dryad_effects::record_file::RecordFile;
 use dryad_effects::vault::{Collection, Vault};
 use dryad_safety::clock::Clock;
+use dryad_session::blobs::{self, Collected};
 use needs::{KEPT_OPERATIONS, Texts, needed_everywhere};
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -29,11 +33,23 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 ///
 /// When a log cannot be read, an interrupted change cannot be recovered, or the vault refuses.
 pub(super) fn run(arguments: &WayArguments) -> Result<Exit, Failure> {
-    let workshop = Workshop::open(&options::workdir(None)?)?;
+    let workdir = options::workdir(None)?;
+    let workshop = Workshop::open(&workdir)?;
     let quota = workshop.settings.vault.quota_bytes;
     let collection = collect(workshop.home.root(), quota, arguments.dry_run)?;
-    print(&collection, quota, arguments)?;
+    let sessions = Sessions::new(&workshop.home, &workshop.settings, None, &workdir);
+    let pictures = collect_pictures(&sessions, arguments.dry_run)?;
+    print(&collection, &pictures, quota, arguments)?;
     Ok(Exit::Done)
+}
+
+/// Removes pictures that no session names, or tells which ones it would.
+fn collect_pictures(sessions: &Sessions, dry_run: bool) -> Result<Collected, Failure> {
+    let way = if dry_run { blobs::Way::DryRun } else { blobs::Way::Remove };
+    blobs::collect(&sessions.places, Clock::System.now(), way).map_err(|error| {
+        Failure::failed(format!("no picture was removed: {error}"))
+            .hint("Which pictures are still needed cannot be told without it: make it readable, or move it away.")
+    })
 }
 
 /// Collects once a day, after a run: the vault keeps to its quota without anybody thinking of it.
@@ -64,18 +80,22 @@ fn collect(home: &Path, quota: u64, dry_run: bool) -> Result<Collection, Failure
         .map_err(|error| Failure::failed(error.to_string()))
 }
 
-fn print(collection: &Collection, quota: u64, arguments: &WayArguments) -> Result<(), Failure> {
-    let removed_bytes: u64 = collection.removed.iter().map(|(_, bytes)| bytes).sum();
+fn print(collection: &Collection, pictures: &Collected, quota: u64, arguments: &WayArguments) -> Result<(), Failure> {
+    let removed_bytes = bytes_of(&collection.removed);
     if arguments.json {
-        let removed = collection.removed.iter().map(|(blob, bytes)| json!({"blob": blob, "bytes": bytes}));
         return output::print_json(&json!({
             "dryRun": arguments.dry_run,
-            "removed": removed.collect::<Vec<_>>(),
+            "removed": named(&collection.removed),
             "removedBytes": removed_bytes,
             "keptBytes": collection.kept_bytes,
             "quotaBytes": quota,
             "overQuota": collection.over_quota,
             "swept": collection.swept,
+            "pictures": {
+                "removed": named(&pictures.removed),
+                "removedBytes": bytes_of(&pictures.removed),
+                "keptBytes": pictures.kept_bytes,
+            },
         }));
     }
     let verb = if arguments.dry_run { "would remove" } else { "removed" };
@@ -91,5 +111,21 @@ fn print(collection: &Collection, quota: u64, arguments: &WayArguments) -> Resul
         )
         .ok();
     }
+    writeln!(
+        text,
+        "{verb} {} pictures that no session names, {} bytes; kept {} bytes",
+        pictures.removed.len(),
+        bytes_of(&pictures.removed),
+        pictures.kept_bytes
+    )
+    .ok();
     output::print(&text)
+}
+
+fn bytes_of<T>(removed: &[(T, u64)]) -> u64 {
+    removed.iter().map(|(_, bytes)| bytes).sum()
+}
+
+fn named(removed: &[(impl Serialize, u64)]) -> Vec<Value> {
+    removed.iter().map(|(blob, bytes)| json!({"blob": blob, "bytes": bytes})).collect()
 }

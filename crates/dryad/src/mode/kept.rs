@@ -8,7 +8,7 @@ mod picker;
 
 pub(super) use failure::{from_open, from_operation, from_store};
 
-use crate::args::{PlaceArguments, StoreArguments};
+use crate::args::KeptArguments;
 use crate::home::Home;
 use crate::options;
 use crate::output;
@@ -18,9 +18,9 @@ use dryad_protocol::entry::SESSION_VERSION;
 use dryad_safety::clock::Clock;
 use dryad_session::open::Opening;
 use dryad_session::places::Places;
-use dryad_session::problem::{OpenError, Problem};
+use dryad_session::problem::OpenError;
 use dryad_session::session::Session;
-use dryad_session::{breadcrumb, list};
+use dryad_session::{breadcrumb, context, list};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
@@ -57,11 +57,11 @@ impl Sessions {
     /// # Errors
     ///
     /// When the directory is not there, or the settings cannot be used.
-    pub(super) fn open(store: &StoreArguments, place: &PlaceArguments) -> Result<Self, Failure> {
-        let workdir = options::workdir(place.cwd.as_deref())?;
+    pub(super) fn open(kept: &KeptArguments) -> Result<Self, Failure> {
+        let workdir = options::workdir(kept.place.cwd.as_deref())?;
         let home = Home::find(&workdir)?;
         let layers = layers::load(&home, &workdir).map_err(|error| Failure::usage(error.to_string()))?;
-        Ok(Self::new(&home, &layers.settings, store.session_dir.as_deref(), &workdir))
+        Ok(Self::new(&home, &layers.settings, kept.store.session_dir.as_deref(), &workdir))
     }
 
     /// The file of the session that is meant by an id, the beginning of one, or a path.
@@ -110,7 +110,7 @@ impl Sessions {
         if session.header().version > SESSION_VERSION {
             output::note(&format!("{} has a newer form; what is not understood is left out", path.display()));
         }
-        tell(session.problems());
+        tell(&session);
         Ok(session)
     }
 
@@ -127,10 +127,14 @@ impl Sessions {
     }
 }
 
-/// Tells what was found wrong with a session.
-fn tell(problems: &[Problem]) {
+/// Tells what was found wrong with a session, and with what a model gets to see of it. Nothing has to be done
+/// about it: each says what it was taken for.
+fn tell(session: &Session) {
+    let mut problems = session.problems().to_vec();
+    problems.extend(context::build(session).problems);
+    let file = session.file().map(|file| format!("{}: ", file.display())).unwrap_or_default();
     for problem in problems.iter().take(TOLD_PROBLEMS) {
-        output::note(&problem.to_string());
+        output::note(&format!("{file}{problem}"));
     }
     match problems.len().saturating_sub(TOLD_PROBLEMS) {
         0 => {}

@@ -1,12 +1,14 @@
 //! Settings of how a conversation goes on by itself.
 
 use super::Settings;
-use dryad_agent::conversation::Settings as Habits;
+use dryad_agent::conversation::{Idle, Settings as Habits, Strategy};
 use dryad_agent::stream_rules::{ContextMode, Repeat, StreamRuleSettings};
 use dryad_agent::{retry, todos};
 use dryad_protocol::rule::RuleInterrupt;
 use dryad_session::compact;
+use dryad_session::state::DEFAULT_ROLE;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// When room is made in the context.
@@ -15,6 +17,8 @@ use std::time::Duration;
 pub(crate) struct CompactionSettings {
     /// Whether it happens by itself.
     pub(crate) enabled: Option<bool>,
+    /// How.
+    pub(crate) strategy: CompactionStrategy,
     /// Tokens left free for the answer.
     pub(crate) reserve_tokens: Option<u64>,
     /// Tokens of the newest messages that are kept as they are.
@@ -25,6 +29,25 @@ pub(crate) struct CompactionSettings {
     pub(crate) threshold_percent: Option<f64>,
     /// Whether the work goes on afterwards.
     pub(crate) auto_continue: Option<bool>,
+    /// Whether it happens while nothing is asked for.
+    pub(crate) idle_enabled: bool,
+    /// Above so many tokens.
+    pub(crate) idle_threshold_tokens: Option<u64>,
+    /// After so long.
+    pub(crate) idle_timeout_seconds: Option<u64>,
+}
+
+/// How room is made in the context.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CompactionStrategy {
+    /// By a summary.
+    #[default]
+    ContextFull,
+    /// By going on in a new session.
+    Handoff,
+    /// Not by itself.
+    Off,
 }
 
 /// How failed requests are made again.
@@ -41,6 +64,8 @@ pub(crate) struct RetrySettings {
     pub(crate) max_delay_ms: Option<u64>,
     /// Models that are asked instead.
     pub(crate) fallback_models: Vec<String>,
+    /// The same by role.
+    pub(crate) fallback_chains: BTreeMap<String, Vec<String>>,
 }
 
 /// How the list of what is to be done leads the model.
@@ -95,6 +120,12 @@ pub(crate) enum RuleRepeat {
     AfterGap,
 }
 
+/// A context of more tokens is summarised while nothing is asked for, unless the settings say another number.
+const IDLE_TOKENS: u64 = 200_000;
+
+/// After so many seconds.
+const IDLE_SECONDS: u64 = 300;
+
 /// After so many turns a rule is told again, unless the settings say another number.
 const RULE_GAP: u32 = 10;
 
@@ -121,6 +152,12 @@ impl Settings {
     pub(crate) fn habits(&self) -> Habits {
         let usual = Habits::default();
         Habits {
+            strategy: match self.compaction.strategy {
+                CompactionStrategy::ContextFull | CompactionStrategy::Off => Strategy::Summarise,
+                CompactionStrategy::Handoff => Strategy::HandOver,
+            },
+            idle: self.compaction.idle(),
+            roles: self.model_roles.clone(),
             auto_continue: self.compaction.auto_continue.unwrap_or(usual.auto_continue),
             compaction: self.compaction.over(usual.compaction),
             retry: self.retry.over(usual.retry),
@@ -131,9 +168,16 @@ impl Settings {
 }
 
 impl CompactionSettings {
+    fn idle(&self) -> Option<Idle> {
+        self.idle_enabled.then(|| Idle {
+            tokens: self.idle_threshold_tokens.unwrap_or(IDLE_TOKENS),
+            after: Duration::from_secs(self.idle_timeout_seconds.unwrap_or(IDLE_SECONDS)),
+        })
+    }
+
     fn over(&self, usual: compact::Settings) -> compact::Settings {
         compact::Settings {
-            enabled: self.enabled.unwrap_or(usual.enabled),
+            enabled: self.enabled.unwrap_or(usual.enabled) && self.strategy != CompactionStrategy::Off,
             reserve_tokens: self.reserve_tokens.unwrap_or(usual.reserve_tokens),
             keep_recent_tokens: self.keep_recent_tokens.unwrap_or(usual.keep_recent_tokens),
             threshold_tokens: self.threshold_tokens.and_then(|tokens| u64::try_from(tokens).ok()),
@@ -150,8 +194,15 @@ impl RetrySettings {
             max_retries: self.max_retries.unwrap_or(usual.max_retries),
             base_delay: milliseconds(self.base_delay_ms, usual.base_delay),
             max_server_delay: milliseconds(self.max_delay_ms, usual.max_server_delay),
-            fallbacks: self.fallback_models.clone(),
+            fallbacks: self.chains(),
         }
+    }
+
+    /// Which models are asked one after the other, by role.
+    fn chains(&self) -> BTreeMap<String, Vec<String>> {
+        let mut chains = self.fallback_chains.clone();
+        chains.entry(DEFAULT_ROLE.to_owned()).or_insert_with(|| self.fallback_models.clone());
+        chains
     }
 }
 
@@ -178,7 +229,8 @@ mod tests {
     fn what_the_files_say_lies_over_what_is_usual() {
         let settings: Settings = serde_json::from_value(json!({
             "compaction": {"enabled": false, "keepRecentTokens": 5, "thresholdTokens": -1, "thresholdPercent": 80},
-            "retry": {"maxRetries": 7, "baseDelayMs": 3, "fallbackModels": ["a/b"]},
+            "retry": {"maxRetries": 7, "baseDelayMs": 3, "fallbackModels": ["a/b"], "fallbackChains": {"small": ["c/d"]}},
+            "modelRoles": {"small": "e/f"},
             "todo": {"reminders": false, "clearDelay": -1},
         }))
         .unwrap();
@@ -191,7 +243,35 @@ mod tests {
         };
         assert_eq!((habits.compaction, habits.auto_continue), (compaction, true));
         assert_eq!((habits.retry.max_retries, habits.retry.base_delay), (7, Duration::from_millis(3)));
+        let chain = |role: &str| habits.retry.fallbacks.get(role).cloned().unwrap_or_default();
+        assert_eq!((chain("default"), chain("small")), (vec!["a/b".to_owned()], vec!["c/d".to_owned()]));
+        assert_eq!((habits.roles.get("small").map(String::as_str), habits.idle), (Some("e/f"), None));
         assert_eq!(habits.retry.max_server_delay, usual.retry.max_server_delay);
         assert_eq!(habits.todo, todos::TodoSettings { reminders: false, clear_delay: None, ..usual.todo });
+    }
+    #[test]
+    fn room_is_made_in_the_way_that_is_wanted() {
+        let habits = |compaction: serde_json::Value| {
+            let settings: Settings = serde_json::from_value(json!({"compaction": compaction})).unwrap();
+            settings.habits()
+        };
+        let handoff = habits(json!({"strategy": "handoff", "idleEnabled": true, "idleTimeoutSeconds": 5}));
+        let idle = Idle { tokens: IDLE_TOKENS, after: Duration::from_secs(5) };
+        assert_eq!(
+            (handoff.strategy, handoff.compaction.enabled, handoff.idle),
+            (Strategy::HandOver, true, Some(idle))
+        );
+        let off = habits(json!({"strategy": "off", "enabled": true}));
+        assert_eq!((off.strategy, off.compaction.enabled, off.idle), (Strategy::Summarise, false, None));
+    }
+
+    #[test]
+    fn a_chain_of_the_default_role_takes_the_place_of_the_list() {
+        let settings: Settings = serde_json::from_value(json!({
+            "retry": {"fallbackModels": ["a/b"], "fallbackChains": {"default": ["c/d"]}},
+        }))
+        .unwrap();
+        let chains = BTreeMap::from([("default".to_owned(), vec!["c/d".to_owned()])]);
+        assert_eq!(settings.habits().retry.fallbacks, chains);
     }
 }

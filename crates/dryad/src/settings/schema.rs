@@ -48,6 +48,8 @@ pub(crate) enum Kind {
     Texts,
     /// An object whose values are texts.
     TextMap,
+    /// An object whose values are lists of texts.
+    TextsMap,
     /// One of the thinking levels.
     Thinking,
     /// One of these words.
@@ -83,6 +85,8 @@ const fn key(name: &'static str, kind: Kind, default: &'static str, scope: Scope
 pub(crate) const KEYS: &[Key] = &[
     key("defaultModel", Kind::Text, "the first provider that has a key", Scope::Everywhere,
         "The model to ask: `provider/id`, with `:level` behind it if it shall think."),
+    key("modelRoles", Kind::TextMap, "{}", Scope::Everywhere,
+        "Models for other roles than answering, as `provider/id`; `small` writes names of sessions. Without one the model that answers does it."),
     key("defaultThinkingLevel", Kind::Thinking, "off", Scope::Everywhere,
         "How hard the model thinks when nothing else says so."),
     key("shellPath", Kind::Text, "bash, else sh", Scope::UserOnly,
@@ -121,6 +125,8 @@ pub(crate) const KEYS: &[Key] = &[
         "Whether an interrupting message ends the calls of a turn, or waits for them."),
     key("compaction.enabled", Kind::Boolean, "true", Scope::Everywhere,
         "Whether older messages are summarised by themselves when the model's window fills up."),
+    key("compaction.strategy", Kind::Choice(&["context-full", "handoff", "off"]), "context-full", Scope::Everywhere,
+        "How: by a summary, by going on in a new session that begins with what the model hands over, or not at all."),
     key("compaction.reserveTokens", Kind::Count, "16384", Scope::Everywhere,
         "Tokens of the window left free; at least 15 percent of the window are."),
     key("compaction.keepRecentTokens", Kind::Count, "20000", Scope::Everywhere,
@@ -131,6 +137,12 @@ pub(crate) const KEYS: &[Key] = &[
         "Above such a part of the window it happens, in percent."),
     key("compaction.autoContinue", Kind::Boolean, "true", Scope::Everywhere,
         "Whether the work goes on by itself afterwards."),
+    key("compaction.idleEnabled", Kind::Boolean, "false", Scope::Everywhere,
+        "Whether a long context is summarised while nothing is asked for. Only a program that stays, such as a host's, gets to it."),
+    key("compaction.idleThresholdTokens", Kind::Count, "200000", Scope::Everywhere,
+        "Above so many tokens."),
+    key("compaction.idleTimeoutSeconds", Kind::Count, "300", Scope::Everywhere,
+        "After so long."),
     key("retry.enabled", Kind::Boolean, "true", Scope::Everywhere,
         "Whether requests that failed for the moment are made again."),
     key("retry.maxRetries", Kind::Count, "3", Scope::Everywhere,
@@ -141,6 +153,8 @@ pub(crate) const KEYS: &[Key] = &[
         "A server that asks for a longer wait is not waited for."),
     key("retry.fallbackModels", Kind::Texts, "[]", Scope::Everywhere,
         "Models, as `provider/id`, that are asked one after the other when one does not answer."),
+    key("retry.fallbackChains", Kind::TextsMap, "{}", Scope::Everywhere,
+        "The same for each role, such as `default` and `small`; `default` takes the place of retry.fallbackModels."),
     key("todo.reminders", Kind::Boolean, "true", Scope::Everywhere,
         "Whether a model that stops with something left to do is reminded of it. RPC mode keeps the default of this group."),
     key("todo.maxReminders", Kind::Count, "3", Scope::Everywhere,
@@ -159,6 +173,8 @@ pub(crate) const KEYS: &[Key] = &[
         "Whether a rule is told once in a session, or again after some turns."),
     key("ttsr.repeatGap", Kind::Count, "10", Scope::Everywhere,
         "After how many turns."),
+    key("autoTitle", Kind::Boolean, "false", Scope::Everywhere,
+        "Whether a session without a name is named by the model after its first answer, by one small request more. Never in RPC mode."),
     key("sessionDir", Kind::Text, "sessions/, by directory, among the user's files", Scope::UserOnly,
         "The directory that all sessions are kept in."),
     key("vault.quotaBytes", Kind::Bytes, "1073741824 (1 GiB)", Scope::UserOnly,
@@ -210,6 +226,7 @@ impl Kind {
             Self::Share => "a number from 0 to 1".to_owned(),
             Self::Texts => "a list of texts".to_owned(),
             Self::TextMap => "an object whose values are texts".to_owned(),
+            Self::TextsMap => "an object whose values are lists of texts".to_owned(),
             Self::Thinking => format!("one of {}", ThinkingLevel::ALL.map(ThinkingLevel::as_str).join(", ")),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::Rules => "a list of rules: texts, or objects of rule, matches and not".to_owned(),
@@ -228,6 +245,9 @@ impl Kind {
             Self::Share => value.as_f64().is_some_and(|number| (0.0..=1.0).contains(&number)),
             Self::Texts => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
             Self::TextMap => value.as_object().is_some_and(|fields| fields.values().all(Value::is_string)),
+            Self::TextsMap => {
+                value.as_object().is_some_and(|fields| fields.values().all(|list| Self::Texts.fits(list)))
+            }
             Self::Thinking => value.as_str().is_some_and(|text| text.parse::<ThinkingLevel>().is_ok()),
             Self::Choice(words) => value.as_str().is_some_and(|text| words.contains(&text)),
             Self::Rules => serde_json::from_value::<Vec<RuleSetting>>(value.clone()).is_ok(),

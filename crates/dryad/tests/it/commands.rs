@@ -12,7 +12,7 @@ fn help_and_version() {
     {
         assert!(help.contains(word), "{word}: {help}");
     }
-    assert!(!help.contains("--no-title") && !help.contains("settings-schema"), "{help}");
+    assert!(!help.contains("--no-skills") && !help.contains("settings-schema"), "{help}");
     assert_eq!(scene.run(&["--version"]).done(), format!("dryad {}\n", env!("CARGO_PKG_VERSION")));
 }
 

@@ -53,8 +53,7 @@ pub(in crate::mode) fn from_store(error: &StoreError) -> Failure {
 pub(in crate::mode) fn from_operation(error: &OperationError) -> Failure {
     match error {
         OperationError::NotAPrompt => {
-            Failure::usage("this entry is no prompt, so nothing can be said differently there")
-                .hint("`dryad sessions show` lists the prompts with their ids.")
+            Failure::usage("that entry is no prompt").hint("`dryad sessions show` lists the prompts with their ids.")
         }
         OperationError::EmptyName => Failure::usage("a session's name cannot be empty"),
         OperationError::Unknown(error) => {

@@ -44,7 +44,7 @@ impl Sessions {
     /// The session of this name. A file that is not there will be made; one of another directory is copied
     /// to this one if the user says so.
     async fn named(&self, text: &str, options: &SessionOptions, stops: &Stops) -> Result<Session, Failure> {
-        let file = self.workdir.join(text);
+        let file = list::at(&self.workdir, text);
         if is_path(text) && !file.exists() {
             return Session::open(&file, &self.opening(None)).map_err(|error| from_open(&error));
         }
@@ -68,7 +68,7 @@ impl Sessions {
         if let Some(why) = session.read_only() {
             return Err(from_store(why));
         }
-        tell(session.problems());
+        tell(&session);
         Ok(session)
     }
 

@@ -19,7 +19,7 @@ const LONG: u64 = 20_000_000;
 ///
 /// When there is no such session, or the page cannot be written.
 pub(in crate::mode) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
-    let sessions = Sessions::open(&arguments.store, &arguments.place)?;
+    let sessions = Sessions::open(&arguments.look.kept)?;
     let path = sessions.find(&arguments.session)?;
     let session = sessions.read(&path)?;
     let to = match &arguments.file {
@@ -33,7 +33,7 @@ pub(in crate::mode) fn run(arguments: &ExportArguments) -> Result<Exit, Failure>
         output::note_on_terminal(&format!("exporting {} MB", size / 1_000_000));
     }
     let to = page(&session, &sessions, &to)?;
-    if arguments.json {
+    if arguments.look.json {
         let bytes = to.metadata().map_or(0, |metadata| metadata.len());
         output::print_json(&json!({"path": to, "bytes": bytes, "sessionId": session.id()}))?;
     } else {

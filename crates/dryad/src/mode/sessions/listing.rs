@@ -24,7 +24,7 @@ const LONG_SEARCH: usize = 200;
 ///
 /// When their directory cannot be read.
 pub(super) fn run(arguments: &ListArguments) -> Result<Exit, Failure> {
-    let sessions = Sessions::open(&arguments.store, &arguments.place)?;
+    let sessions = Sessions::open(&arguments.look.kept)?;
     let found = if arguments.all {
         list::quick_all(&sessions.places)
     } else {
@@ -35,9 +35,9 @@ pub(super) fn run(arguments: &ListArguments) -> Result<Exit, Failure> {
     if let Some(words) = &arguments.search {
         found = search(found, words, &sessions);
     }
-    let most = arguments.count.unwrap_or(if arguments.json { usize::MAX } else { USUAL });
+    let most = arguments.count.unwrap_or(if arguments.look.json { usize::MAX } else { USUAL });
     let shown: Vec<&Summary> = found.iter().take(most).collect();
-    if arguments.json {
+    if arguments.look.json {
         output::print_json(&shown.into_iter().map(as_json).collect::<Vec<_>>())?;
         return Ok(Exit::Done);
     }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 ///
 /// When one is not there, or cannot be removed.
 pub(super) async fn run(arguments: &RemoveArguments) -> Result<Exit, Failure> {
-    let sessions = Sessions::open(&arguments.store, &arguments.place)?;
+    let sessions = Sessions::open(&arguments.look.kept)?;
     let mut paths: Vec<PathBuf> = Vec::new();
     for text in &arguments.sessions {
         let path = sessions.find(text)?;
@@ -37,12 +37,12 @@ pub(super) async fn run(arguments: &RemoveArguments) -> Result<Exit, Failure> {
             let failure = from_open(&error);
             Failure { message: format!("{}{}", before(removed.len()), failure.message), ..failure }
         })?;
-        if !arguments.json {
+        if !arguments.look.json {
             output::print(&format!("removed: {}\nkept in the trash as {}\n", path.display(), to.display()))?;
         }
         removed.push(json!({"file": path, "trash": to}));
     }
-    if arguments.json {
+    if arguments.look.json {
         output::print_json(&removed)?;
     }
     Ok(Exit::Done)
@@ -57,7 +57,7 @@ fn before(removed: usize) -> String {
 
 /// Asks on a terminal; where nobody can be asked, naming them is consent.
 async fn consents(arguments: &RemoveArguments, paths: &[PathBuf], stops: &Stops) -> Result<bool, Failure> {
-    if arguments.yes || arguments.json {
+    if arguments.yes || arguments.look.json {
         return Ok(true);
     }
     let listed: String = paths.iter().map(|path| described(path)).collect();

@@ -56,7 +56,7 @@ struct Prompt {
 ///
 /// When there is no such session, or it cannot be read.
 pub(super) fn run(arguments: &ShowSessionArguments) -> Result<Exit, Failure> {
-    let sessions = Sessions::open(&arguments.store, &arguments.place)?;
+    let sessions = Sessions::open(&arguments.look.kept)?;
     let session = sessions.read(&sessions.find_or_newest(arguments.session.as_deref())?)?;
     let tools = all_tools(&Settings::default(), None, false, SafetyLevel::Unprotected);
     let destructive: HashSet<&str> = tools
@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &ShowSessionArguments) -> Result<Exit, Failure> {
     stats.destructive_calls = counts.destructive.unwrap_or(stats.destructive_calls);
     let (prompts, branches) = (prompts(&session), branches(&session));
     let shown = Shown { session: &session, stats, counts, prompts, branches };
-    if arguments.json {
+    if arguments.look.json {
         output::print_json(&shown.json())?;
     } else {
         output::print_paged(&shown.text(Style::of(&io::stdout())))?;

@@ -100,6 +100,7 @@ fn every_key_of_the_table_reaches_the_settings() {
             Kind::Share => json!(0.5),
             Kind::Texts => json!(["x"]),
             Kind::TextMap => json!({"A": "b"}),
+            Kind::TextsMap => json!({"a": ["b"]}),
             Kind::Thinking => json!("low"),
             Kind::Choice(words) => json!(words.iter().find(|word| **word != key.default).unwrap()),
             Kind::Rules => json!(["bash"]),

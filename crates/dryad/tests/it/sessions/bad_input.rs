@@ -1,8 +1,11 @@
 //! Sessions that cannot be meant, read or carried on: a clear word each, and nothing changed.
 
 use super::{files, listed, talkative};
-use crate::scene::Scene;
+use crate::scene::{Outcome, Scene, finish};
 use serde_json::json;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"abc","timestamp":"2025-01-31T09:05:00.000Z""#;
 
@@ -89,17 +92,97 @@ fn a_session_that_does_not_say_where_it_works_is_told_so() {
     assert_eq!(scene.play(&["--session", "./lost.jsonl", "--cwd", ".", "x"]).done(), "never said\n");
 }
 
+/// The program, bound by the permissions of files: root is bound only without some of its powers.
+fn bound(scene: &Scene, arguments: &[&str]) -> Outcome {
+    let plain = scene.command(arguments);
+    if !rustix::process::geteuid().is_root() {
+        return finish({ plain }.spawn().unwrap());
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set", "-dac_override,-dac_read_search"]).arg(plain.get_program()).args(plain.get_args());
+    command.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(scene.work()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    finish(command.spawn().unwrap())
+}
+
 #[test]
 fn no_permission_is_told() {
-    if rustix::process::geteuid().is_root() {
-        // Root may read everything; the library's own tests know the words.
-        return;
-    }
     let scene = scene();
-    scene.write("mine.jsonl", format!("{HEADER},\"cwd\":\"/\"}}\n"));
+    let text = format!("{HEADER},\"cwd\":{}}}\n", json!(scene.work()));
+    scene.write("mine.jsonl", &text);
     let path = scene.work().join("mine.jsonl");
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o0)).unwrap();
-    complain(&scene, "./mine.jsonl", 1, "no permission");
+    std::fs::set_permissions(&path, Permissions::from_mode(0o0)).unwrap();
+    let prompt = |flag| ["-p", "--script", "story.json", flag, "./mine.jsonl", "x"];
+    for arguments in [
+        &["sessions", "show", "./mine.jsonl"][..],
+        &["sessions", "export", "./mine.jsonl"],
+        &["sessions", "rm", "./mine.jsonl"],
+        &["branch", "ffff", "--session", "./mine.jsonl"],
+        &prompt("--session"),
+        &prompt("--fork"),
+    ] {
+        let complaint = bound(&scene, arguments).failed(1);
+        assert!(complaint.contains(&format!("no permission to open the session {}", path.display())), "{complaint}");
+        assert!(complaint.contains("Check who owns the file"), "{arguments:?}: {complaint}");
+    }
+    // What may be read and not written can be looked at.
+    std::fs::set_permissions(&path, Permissions::from_mode(0o400)).unwrap();
+    bound(&scene, &["sessions", "show", "./mine.jsonl"]).done();
+    bound(&scene, &prompt("--session")).failed(1);
+    assert_eq!(scene.read("mine.jsonl"), text);
+}
+
+fn said(id: &str, parent: Option<&str>) -> String {
+    let message = json!({"role": "user", "content": id, "timestamp": 1});
+    json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2025-01-31T09:05:00.000Z", "message": message})
+        .to_string()
+}
+
+/// A session of these entries is looked at and carried on, and each time this is told, with its file.
+fn mended(entries: &[String], words: &str) {
+    let scene = scene();
+    let text = format!("{HEADER},\"cwd\":{}}}\n{}\n", json!(scene.work()), entries.join("\n"));
+    scene.write("odd.jsonl", &text);
+    let note = format!("{}: {words}", scene.work().join("odd.jsonl").display());
+    let looked = scene.run(&["sessions", "show", "./odd.jsonl"]);
+    assert!(looked.code == Some(0) && looked.stderr.contains(&note), "{looked:?}");
+    let exported = scene.run(&["sessions", "export", "./odd.jsonl", "odd.html"]);
+    assert!(exported.code == Some(0) && exported.stderr.contains(&note), "{exported:?}");
+    let outcome = scene.play(&["--session", "./odd.jsonl", "x"]);
+    assert!(outcome.stderr.contains(&note), "{outcome:?}");
+    assert_eq!(outcome.done(), "never said\n");
+    assert!(scene.read("odd.jsonl").starts_with(&text), "what was there is left as it is");
+}
+
+#[test]
+fn entries_in_a_circle_are_told_and_the_rest_goes_on() {
+    let circle = [said("aaaa", Some("bbbb")), said("bbbb", Some("aaaa")), said("cccc", None)];
+    mended(&circle, "entry `aaaa` follows itself in a circle; the circle was cut");
+    let lost = [said("aaaa", Some("gone"))];
+    mended(&lost, "entry `aaaa` follows `gone`, which is not there; it is taken as a beginning");
+}
+
+#[test]
+fn an_id_that_is_there_twice_is_told() {
+    let entries = [said("aaaa", None), said("bbbb", Some("aaaa")), said("aaaa", Some("bbbb"))];
+    mended(&entries, "entry `aaaa` is there twice; the later one counts");
+}
+
+#[test]
+fn a_compaction_that_points_nowhere_is_told() {
+    let compaction = json!({"type": "compaction", "id": "cccc", "parentId": "aaaa", "timestamp": "2025-01-31T09:05:00.000Z",
+        "summary": "sum", "firstKeptEntryId": "gone", "tokensBefore": 1});
+    let entries = [said("aaaa", None), compaction.to_string(), said("bbbb", Some("cccc"))];
+    mended(&entries, "compaction `cccc` points to an entry that is not before it; nothing before it is kept");
+}
+
+#[test]
+fn an_entry_that_is_not_there_is_told() {
+    let (scene, _server) = talkative(&["one"]);
+    scene.ask(&["a"]).done();
+    let complaint = scene.run(&["branch", "zzzz"]).failed(2);
+    assert!(complaint.contains("no entry `zzzz` in this session"), "{complaint}");
+    assert!(complaint.contains("`dryad sessions show` lists the prompts with their ids."), "{complaint}");
 }
 
 #[test]

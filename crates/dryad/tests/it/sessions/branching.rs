@@ -94,7 +94,7 @@ fn only_a_prompt_can_be_said_differently() {
     let leaf = shown(&scene, &[])["leaf"].as_str().unwrap().to_owned();
     for more in [&[][..], &["--dry-run"]] {
         let complaint = scene.run(&[&["branch", leaf.as_str()], more].concat()).failed(2);
-        assert!(complaint.contains("this entry is no prompt"), "{complaint}");
+        assert!(complaint.contains(&format!("entry `{leaf}` is no prompt")), "{complaint}");
     }
     assert!(scene.run(&["branch", "zzzz"]).failed(2).contains("no entry `zzzz` in this session"));
     assert!(scene.run(&["branch", ""]).failed(2).contains("an empty id names nothing"));

@@ -61,3 +61,72 @@ fn room_is_made_when_the_window_fills_up() {
     assert!(after.len() > before.len() && after[..before.len()] == before[..], "what was said stays said");
     assert!(!carried(&server).is_empty());
 }
+
+#[test]
+fn work_is_handed_over_to_a_new_session_where_that_is_wanted() {
+    let (scene, server) = talkative(&["To talk.", "To go on.", "It goes on.", "Still."]);
+    let compaction = json!({"strategy": "handoff", "thresholdTokens": 5, "autoContinue": false});
+    scene.write_home("settings.json", &json!({"compaction": compaction}).to_string());
+    let outcome = scene.ask(&["The first prompt."]);
+    let note = outcome.stderr.clone();
+    assert_eq!(outcome.done(), "To talk.\n", "the answer is shown, not what was handed over");
+    let [old, new] = files(&scene).try_into().unwrap();
+    let (old, handed) = (lines(&old), lines(&new));
+    assert!(note.contains(&format!("it goes on in the session {}", handed[0]["id"].as_str().unwrap())), "{note}");
+    assert_eq!(handed[0]["parentSession"], old[0]["id"]);
+    let text = |line: &Value| line["customType"] == "handoff" && line["content"][0]["text"] == "To go on.";
+    assert!(handed.iter().any(text), "{handed:?}");
+    scene.write_home("settings.json", "{}");
+    assert_eq!(scene.ask(&["-c", "And now?"]).done(), "It goes on.\n");
+    let said = carried(&server);
+    assert!(
+        said.iter().any(|(_, text)| text.contains("To go on."))
+            && !said.iter().any(|(_, text)| text.contains("first prompt"))
+    );
+}
+
+#[test]
+fn a_session_is_named_by_the_model_where_that_is_wanted() {
+    let (scene, server) = talkative(&["one", "two", "\"Painting the fence\"", "three", "four"]);
+    scene.ask(&["paint"]).done();
+    scene.write_home("settings.json", &json!({"autoTitle": true}).to_string());
+    scene.ask(&["paint the fence"]).done();
+    assert_eq!(server.requests().len(), 3);
+    assert_eq!(super::listed(&scene, &[])[0]["name"], "Painting the fence");
+    scene.ask(&["-c", "and the gate"]).done();
+    scene.ask(&["--no-title", "paint it black"]).done();
+    assert_eq!(server.requests().len(), 5, "a name is asked for once, and not where it is not wanted");
+}
+
+#[test]
+fn pictures_that_no_session_names_are_collected() {
+    let (scene, _server) = talkative(&["seen", "seen"]);
+    let old = |name: &str| {
+        let path = scene.home().join("blobs").join(name);
+        let then = std::time::SystemTime::now() - std::time::Duration::from_secs(31 * 24 * 60 * 60);
+        let file = std::fs::File::options().append(true).open(path).unwrap();
+        file.set_times(std::fs::FileTimes::new().set_modified(then)).unwrap();
+    };
+    let orphan = "0".repeat(64);
+    let mut picture =
+        b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00".to_vec();
+    picture.extend((0..2000_u32).map(|number| number as u8));
+    scene.write("shot.png", &picture);
+    scene.write_home("settings.json", &json!({"images": {"autoResize": false}}).to_string());
+    scene.ask(&["@shot.png", "What is it?"]).done();
+    let stored = || -> Vec<String> {
+        let names = crate::scene::names(&scene.home().join("blobs"));
+        names.into_iter().filter(|name| name.len() == 64).collect()
+    };
+    let [named] = stored().try_into().unwrap();
+    scene.write_home(&format!("blobs/{orphan}"), "nobody");
+    for name in [&named, &orphan] {
+        old(name);
+    }
+    let told = scene.run(&["gc", "--dry-run"]).done();
+    assert!(told.contains("would remove 1 pictures that no session names, 6 bytes"), "{told}");
+    assert_eq!(stored().len(), 2);
+    let report: Value = serde_json::from_str(&scene.run(&["gc", "--json"]).done()).unwrap();
+    assert_eq!(report["pictures"]["removed"], json!([{"blob": orphan, "bytes": 6}]));
+    assert_eq!(stored(), [named]);
+}
