@@ -20,7 +20,8 @@ use crate::stats::Stats;
 use crate::store::disk::Draft;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dryad_protocol::id::CallId;
+use dryad_protocol::id::{CallId, EntryId};
+use dryad_protocol::time::Timestamp;
 use escape::{InScript, escaped};
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
@@ -51,6 +52,12 @@ pub struct Extras {
 pub struct ActionNote {
     /// Which call.
     pub call_id: CallId,
+    /// The prompt that it was made for: some servers number their calls anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<EntryId>,
+    /// When it was carried out or staged.
+    #[serde(serialize_with = "as_millis")]
+    pub at: Timestamp,
     /// What it does, in a few words.
     pub label: String,
     /// How it stands.
@@ -90,6 +97,10 @@ struct About<'a> {
     system_prompt: Option<&'a str>,
     tools: &'a [(String, String)],
     actions: &'a [ActionNote],
+}
+
+fn as_millis<S: serde::Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_i64(at.as_millis())
 }
 
 /// The file name of an exported session that is given none.

@@ -185,7 +185,7 @@ pub(crate) enum Command {
         keep: bool,
     },
     /// List the sessions of this directory, show, remove or export one
-    Sessions(SessionsArguments),
+    Sessions(Box<SessionsArguments>),
     /// Begin anew at an earlier prompt, in a session of its own; --undo takes back what was done since
     Branch(BranchArguments),
     /// See what a command would do before it does it: rehearse it, then apply or discard what it changed

@@ -249,7 +249,7 @@ fn first_line(blocks: &[UserBlock]) -> String {
 /// The beginning of a text in one line. Looks only at as much of it as may be needed.
 fn line(text: &str) -> String {
     let start = text.get(..text.floor_char_boundary(LINE * 8)).unwrap_or_default();
-    let mut words = start.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut words = start.split_whitespace().collect::<Vec<_>>().join(" ").replace("**", "");
     if let Some((end, _)) = words.char_indices().nth(LINE) {
         words.truncate(end);
     }

@@ -18,7 +18,8 @@ const position = new Map(nodes.map((node, at) => [node.i, at]));
 const children = nodes.map(() => []);
 const roots = [];
 nodes.forEach((node, at) => (node.p === undefined ? roots : children[node.p]).push(at));
-const actions = new Map(about.actions.map(action => [action.callId, action]));
+const actions = new Map();
+for (const action of about.actions) actions.set(action.callId, [...(actions.get(action.callId) || []), action]);
 const silent = new Set(["other", "model", "thinking", "label"]);
 const number = value => value.toLocaleString("en");
 const dollars = value => "$" + value.toFixed(value < 1 ? 4 : 2);
@@ -54,18 +55,39 @@ const passes = node => {
     default: return !silent.has(node.k);
   }
 };
+/* What is read on the page, without its markup: every text in that is escaped, so that a tag is a tag. */
+const signsOf = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&amp;": "&"};
+const plain = html => html.replace(/<[^>]*>/g, "").replace(/&(?:lt|gt|quot|#39|amp);/g, sign => signsOf[sign]);
 const holds = (node, words) => {
-  let text = node.s + " " + (node.l || "");
-  for (const block of node.b || []) text += " " + (block.h || block.x || block.a || "") + " " + (block.n || "");
+  let text = node.s + " " + (node.l || "") + " " + (node.e || "");
+  for (const block of node.b || []) text += " " + (block.h ? plain(block.h) : block.x || block.a || "") + " " + (block.n || "");
   text = text.toLowerCase();
   return words.every(word => text.includes(word));
 };
+const wordsOf = () => query.toLowerCase().split(/\s+/).filter(word => word);
+/* Marks what was searched for in the part of the conversation that is shown. */
+function mark() {
+  if (!window.Highlight || !CSS.highlights) return;
+  CSS.highlights.delete("hit");
+  const words = wordsOf(), ranges = [];
+  if (!words.length) return;
+  const texts = document.createTreeWalker($("log"), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode() && ranges.length < 5000) {
+    const text = texts.currentNode.data.toLowerCase();
+    if (text.length !== texts.currentNode.data.length) continue;
+    for (const word of words)
+      for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length))
+        ranges.push(new StaticRange({startContainer: texts.currentNode, startOffset: at, endContainer: texts.currentNode, endOffset: at + word.length}));
+  }
+  if (ranges.length) CSS.highlights.set("hit", new Highlight(...ranges));
+}
 function refilter() {
-  const words = query.toLowerCase().split(/\s+/).filter(word => word);
+  const words = wordsOf();
   shown = order.filter(at => passes(nodes[at]) && (!words.length || holds(nodes[at], words)));
   $("found").textContent = number(shown.length) + " of " + number(nodes.length) + " entries";
   $("rows").style.height = shown.length * HEIGHT + "px";
   drawRows();
+  mark();
 }
 function drawRows() {
   const tree = $("tree"), rows = $("rows");
@@ -122,6 +144,7 @@ function showAround(at) {
   edges.disconnect();
   edges.observe(log.firstChild);
   edges.observe(log.lastChild);
+  mark();
 }
 const edges = new IntersectionObserver(entries => {
   for (const entry of entries) {
@@ -163,7 +186,8 @@ function draw(at) {
   if (node.l) meta.append(make("span", "tag", node.l));
   const link = make("a", "", "#");
   link.href = "#e-" + node.i;
-  link.title = "Link to this message";
+  link.title = "Copy the link to this message";
+  link.onclick = () => { if (navigator.clipboard) navigator.clipboard.writeText(link.href).catch(() => {}); };
   meta.append(link);
   entry.append(meta);
   for (const block of node.b || []) entry.append(drawBlock(block, at));
@@ -213,9 +237,18 @@ function drawDiff(text) {
   }
   return pre;
 }
+/* What became of a call. Where several calls of one prompt have one id, it is what was done first behind the answer. */
+function actionOf(call, at) {
+  let prompt = at;
+  while (prompt !== undefined && nodes[prompt].k !== "user") prompt = nodes[prompt].p;
+  const id = prompt === undefined ? undefined : nodes[prompt].i;
+  const fitting = (actions.get(call) || []).filter(action => action.prompt === undefined || action.prompt === id);
+  if (fitting.length < 2) return fitting[0];
+  return fitting.filter(action => action.at >= nodes[at].t).sort((one, other) => one.at - other.at)[0] || fitting.at(-1);
+}
 function drawCall(block, at) {
   const found = results.get(at + ":" + block.c), result = found === undefined ? undefined : nodes[found];
-  const action = actions.get(block.c);
+  const action = actionOf(block.c, at);
   const box = make("details", "call" + (result && result.e ? " failed" : ""));
   box.open = openOutputs;
   let hint = "";
@@ -352,6 +385,7 @@ $("tree").onscroll = drawRows;
 addEventListener("resize", drawRows);
 addEventListener("hashchange", follow);
 let waiting;
+$("search").onkeydown = event => { if (event.key === "Enter" && shown.length) { event.preventDefault(); choose(shown[0], true); mark(); } };
 $("search").oninput = event => { clearTimeout(waiting); waiting = setTimeout(() => { query = event.target.value; $("tree").scrollTop = 0; refilter(); }, 120); };
 $("filters").onclick = event => {
   const chosen = event.target.dataset.filter;
@@ -373,7 +407,7 @@ $("grip").onpointerdown = event => {
   event.target.onpointerup = () => { event.target.onpointermove = null; };
 };
 addEventListener("keydown", event => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.target === $("search")) { if (event.key === "Escape") { $("search").value = ""; query = ""; refilter(); $("search").blur(); } return; }
   const acts = {"/": () => $("search").focus(), j: () => step(1), k: () => step(-1), t: toggleThinking, o: toggleOutputs, s: toggleSide, d: toggleTheme, "?": () => $("help").showModal(), g: () => end(0), G: () => end(-1)};
   if (acts[event.key]) { event.preventDefault(); acts[event.key](); }

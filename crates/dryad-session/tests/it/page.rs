@@ -62,11 +62,26 @@ fn story(home: &Home) -> (Session, Extras) {
     );
     session.append(answer(json!([{"type": "toolCall", "id": "c3", "name": "write", "arguments": {"path": "notes.md", "content": "# Notes\nfast"}}]), "toolUse"), NOW);
     session.append(result("c3", "write", "Wrote notes.md"), NOW);
+    let calls = json!([
+        {"type": "toolCall", "id": "c4", "name": "bash", "arguments": {"command": "rm -r target"}},
+        {"type": "toolCall", "id": "c5", "name": "edit", "arguments": {"path": "src/lex.rs", "oldText": "a < b", "newText": "a <= b"}},
+        {"type": "toolCall", "id": "c6", "name": "bash", "arguments": {"command": "make release"}},
+    ]);
+    session.append(answer(calls, "toolUse"), NOW);
+    session.append(result("c4", "bash", "Would remove 3 files"), NOW);
+    session.append(result("c5", "edit", "Would change src/lex.rs"), NOW);
+    session.append(
+        message(json!({"role": "toolResult", "toolCallId": "c6", "toolName": "bash", "isError": true, "timestamp": 3,
+        "content": [{"type": "text", "text": "make: no rule"}]})),
+        NOW,
+    );
     session.append(assistant("Done."), NOW);
     session.set_label(&first, Some("start"), NOW).unwrap();
     session.set_label(&left, Some("lexer"), NOW).unwrap();
     let note = |call: &str, label: &str, state: ActionState| ActionNote {
         call_id: call.into(),
+        prompt: None,
+        at: NOW,
         label: label.to_owned(),
         state,
         diff: None,
@@ -77,6 +92,9 @@ fn story(home: &Home) -> (Session, Extras) {
         actions: vec![
             note("c2", "edit src/parse.rs", ActionState::Applied),
             note("c3", "write notes.md", ActionState::Undone),
+            note("c4", "rm -r target", ActionState::Discarded),
+            note("c5", "edit src/lex.rs", ActionState::Pending),
+            note("c6", "make release", ActionState::Failed),
         ],
     };
     (session, extras)
@@ -176,6 +194,9 @@ fn the_page_shows_the_whole_branch() {
         "<details class=\"think\"><summary>Thinking</summary>",
         "<span class=\"state applied\">applied</span>",
         "<span class=\"state undone\">undone</span>",
+        "<span class=\"state discarded\">discarded</span>",
+        "<span class=\"state pending\">pending</span>",
+        "<span class=\"state failed\">failed</span>",
         "The lexer was looked at and left.",
         "data:image/png;base64,",
         "$ git status",
@@ -230,6 +251,15 @@ const later = () => new Promise(done => setTimeout(done, 300));
   const search = document.getElementById("search");
   search.value = "LEXER looked"; search.dispatchEvent(new Event("input")); await later();
   note("found", document.getElementById("found").textContent);
+  const find = async words => {
+    search.value = words; search.dispatchEvent(new Event("input")); await later();
+    return document.getElementById("found").textContent.split(" ")[0];
+  };
+  note("marked", CSS.highlights.get("hit").size > 0);
+  note("markup", await find("strong span"));
+  note("signs", await find("a <= b"));
+  search.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
+  note("went", document.querySelector(".entry.cur .name").textContent);
   search.value = ""; search.dispatchEvent(new Event("input")); await later();
   for (const filter of ["no-tools", "user", "labelled", "all"]) {
     document.querySelector(`[data-filter=${filter}]`).click();
@@ -256,7 +286,7 @@ fn keys_search_and_filters_do_what_they_say() {
     let (_, rest) = shown.dom.split_once("<output>&lt;&lt;").expect("the driver came to its end");
     let (seen, _) = rest.split_once("&gt;&gt;").unwrap();
     let expected = "closed=true thinking=true outputs=true more=true whole=true theme=true step=Assistant side=none \
-        focus=search found=1 of 18 entries no-tools=10 user=3 labelled=3 all=18 zoom=true";
+        focus=search found=1 of 22 entries marked=true markup=0 signs=1 went=bash no-tools=10 user=3 labelled=3 all=22 zoom=true";
     assert_eq!(seen, expected);
 }
 
@@ -323,4 +353,40 @@ fn an_output_of_ten_megabytes_and_broken_letters_are_shown() {
         "what cannot be shown says so"
     );
     assert_eq!(shown.log, "");
+}
+
+#[test]
+fn calls_that_have_the_same_id_are_told_apart() {
+    let home = Home::new();
+    let mut session = home.create();
+    let at = |second: i64| dryad_protocol::time::Timestamp::from_millis(NOW.as_millis() + second * 1000);
+    let write = |path: &str| calling("call_0", "write", &json!({"path": path}));
+    let mut prompts = Vec::new();
+    for (second, paths) in [(0, &["one.txt", "two.txt"][..]), (10, &["three.txt"]), (20, &["four.txt"])] {
+        prompts.push(session.append(user("Go on."), at(second)));
+        for (number, path) in (1..).zip(paths) {
+            session.append(write(path), at(second + number));
+            session.append(result("call_0", "write", "done"), at(second + number));
+        }
+    }
+    session.append(assistant("Done."), at(30));
+    let note = |prompt: usize, second: i64, state: ActionState| ActionNote {
+        call_id: "call_0".into(),
+        prompt: Some(prompts[prompt].clone()),
+        at: at(second),
+        label: String::new(),
+        state,
+        diff: None,
+    };
+    let actions =
+        vec![note(2, 21, ActionState::Discarded), note(0, 2, ActionState::Undone), note(0, 1, ActionState::Applied)];
+    let extras = Extras { actions, ..Extras::default() };
+    let page = export::to_file(&session, &home.root.path().join("page.html"), &extras).unwrap();
+    let dom = show(&home, &page, &[]).dom;
+    let states = ["one.txt", "two.txt", "three.txt", "four.txt"].map(|path| {
+        let (_, rest) = dom.split_once(&format!("<span class=\"hint\">{path}</span>")).unwrap();
+        let (line, _) = rest.split_once("</summary>").unwrap();
+        ["applied", "undone", "discarded"].into_iter().find(|state| line.contains(*state))
+    });
+    assert_eq!(states, [Some("applied"), Some("undone"), None, Some("discarded")]);
 }

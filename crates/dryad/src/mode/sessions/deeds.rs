@@ -106,7 +106,7 @@ fn find(session: &Session, sessions: &Sessions, differences: Differences) -> Res
             notes.extend(traces.operation(log, &entry, &state, differences)?);
         }
     }
-    let known: HashSet<CallId> = notes.iter().map(|note| note.call_id.clone()).collect();
+    let known: HashSet<_> = notes.iter().map(|note| (note.prompt.clone(), note.call_id.clone())).collect();
     let calls = workspace.calls().map_err(|error| from_workspace(&error))?;
     for entry in calls.newest_first() {
         let head = entry.map_err(|error| from_log(&error))?.head;
@@ -115,9 +115,10 @@ fn find(session: &Session, sessions: &Sessions, differences: Differences) -> Res
         }
         destructive.extend(destructive_call(&head));
         if head.audit.as_ref().is_some_and(|audit| audit.outcome == CallEnd::Staged) {
-            let gone = head.call_id.filter(|call| !known.contains(call));
-            let note = |call_id| ActionNote { call_id, label: head.label, state: ActionState::Discarded, diff: None };
-            notes.extend(gone.map(note));
+            let (prompt, label, at) = (head.message_id.map(EntryId::from), head.label, head.timestamp);
+            let gone = head.call_id.filter(|call| !known.contains(&(prompt.clone(), call.clone())));
+            let state = ActionState::Discarded;
+            notes.extend(gone.map(|call_id| ActionNote { call_id, prompt, at, label, state, diff: None }));
         }
     }
     Ok(Deeds { notes, destructive: Some(destructive.len() as u64) })
@@ -145,6 +146,8 @@ impl Traces<'_> {
             Found::Whole(action) if self.is_ours(action.session_id.as_ref(), action.message_id.as_deref()) => {
                 Some(ActionNote {
                     call_id: action.call_id?,
+                    prompt: action.message_id.map(EntryId::from),
+                    at: action.timestamp,
                     label: action.label,
                     state: ActionState::Pending,
                     diff: Some(action.preview.text).filter(|text| !text.is_empty()),
@@ -171,7 +174,8 @@ impl Traces<'_> {
             State::Effective => ActionState::Applied,
             State::UndoneBy(_) => ActionState::Undone,
         };
-        Ok(Some(ActionNote { call_id, label: entry.head.label.clone(), state, diff }))
+        let OperationHead { message_id, timestamp: at, label, .. } = entry.head.clone();
+        Ok(Some(ActionNote { call_id, prompt: message_id.map(EntryId::from), at, label, state, diff }))
     }
 }
 
