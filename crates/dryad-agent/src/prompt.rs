@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! role · available tools · guidelines      (a custom prompt replaces these three)
-//! appended text · context files · date and directory
+//! appended text · context files · rules · date and directory
 //! ```
 //!
 //! Invariants: a tool that is not enabled is never mentioned; the same parts give the same bytes, so
@@ -10,8 +10,10 @@
 
 mod files;
 mod guidelines;
+mod rules;
 
 pub use files::{ContextFile, SystemFiles, context_files, system_files};
+pub use rules::PromptRule;
 
 use dryad_safety::tool::Tool;
 use std::fmt::Write as _;
@@ -32,6 +34,8 @@ pub struct PromptParts<'a> {
     pub append: Option<&'a str>,
     /// The project's own instructions, the nearest last.
     pub context_files: &'a [ContextFile],
+    /// The rules of the project and of the user.
+    pub rules: &'a [PromptRule],
     /// Where the agent works.
     pub workdir: &'a Path,
     /// Today, as it shall be written.
@@ -43,6 +47,7 @@ pub fn system_prompt(parts: &PromptParts<'_>) -> String {
     let mut sections = vec![parts.custom.map_or_else(|| opening(parts.tools), str::to_owned)];
     sections.extend(parts.append.map(str::to_owned));
     sections.extend(project_context(parts.context_files));
+    sections.extend(rules::sections(parts.rules, parts.tools.iter().any(|tool| tool.spec().name == "read")));
     sections.push(format!("Current date: {}\nCurrent working directory: {}", parts.date, parts.workdir.display()));
     let mut prompt = sections.iter().map(|section| section.trim()).collect::<Vec<_>>().join("\n\n");
     prompt.push('\n');

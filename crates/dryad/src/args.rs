@@ -113,7 +113,7 @@ pub(crate) struct PromptArguments {
     /// Leave out DRYAD.md, AGENTS.md and CLAUDE.md
     #[arg(long)]
     pub(crate) no_context_files: bool,
-    /// Leave out the rules that watch what the model writes
+    /// Leave out the rules of the project and of the user
     #[arg(long)]
     pub(crate) no_rules: bool,
 }

@@ -24,7 +24,7 @@ pub(crate) use safety::policy;
 pub(crate) use secrets::mask;
 pub(crate) use tools::{all_tools, shell_tool};
 
-use crate::home::Home;
+use crate::home::{Home, project_directory};
 use crate::options::{ModelOptions, PermissionOptions, SystemOptions, ToolSelection};
 use crate::report::Failure;
 use crate::settings::Settings;
@@ -35,6 +35,7 @@ use dryad_agent::conversation::Equipment;
 use dryad_agent::event_sink::EventSink;
 use dryad_agent::models::ModelList;
 use dryad_agent::prompt::{PromptParts, context_files, system_files, system_prompt};
+use dryad_agent::stream_rules::load;
 use dryad_agent::todos::Todos;
 use dryad_effects::process::Surroundings;
 use dryad_protocol::event::Event;
@@ -216,11 +217,16 @@ fn system_text(bench: &Bench<'_>, tools: &[Arc<dyn Tool>], clock: Clock) -> Stri
     let files = system_files(bench.home.root(), bench.workdir);
     let wanted = bench.settings.context_files.unwrap_or(true) && !bench.system.without_context_files;
     let context = if wanted { context_files(bench.home.root(), bench.workdir) } else { Vec::new() };
+    let rules = match bench.system.without_rules {
+        true => Vec::new(),
+        false => load(&project_directory(bench.workdir), bench.home.root()).told,
+    };
     system_prompt(&PromptParts {
         tools,
         custom: bench.system.replace.as_deref().or(files.replace.as_deref()),
         append: bench.system.append.as_deref().or(files.append.as_deref()),
         context_files: &context,
+        rules: &rules,
         workdir: bench.workdir,
         date: &place::date(clock.now()),
     })

@@ -36,7 +36,7 @@ fn tool(name: &str, snippet: Option<&str>, guidelines: &[&str], hidden: bool) ->
 
 fn parts<'a>(tools: &'a [Arc<dyn Tool>], context_files: &'a [ContextFile]) -> PromptParts<'a> {
     let (workdir, date) = (Path::new("/project"), "2026-01-02");
-    PromptParts { tools, custom: None, append: None, context_files, workdir, date }
+    PromptParts { tools, custom: None, append: None, context_files, rules: &[], workdir, date }
 }
 
 #[test]
@@ -120,4 +120,23 @@ fn the_projects_prompt_files_beat_the_users() {
     fs::write(project.join(".dryad/SYSTEM.md"), "project").unwrap();
     let files = system_files(&home, &project);
     assert_eq!((files.replace.as_deref(), files.append.as_deref()), (Some("project"), Some("more")));
+}
+
+#[test]
+fn rules_are_told_whole_or_by_what_they_are_for() {
+    let rules = [
+        PromptRule::Always { name: "style".to_owned(), text: "Use tabs.\n".to_owned() },
+        PromptRule::Listed {
+            name: "sql".to_owned(),
+            description: "Changing the schema".to_owned(),
+            path: "/p/sql.md".into(),
+        },
+    ];
+    let prompt = system_prompt(&PromptParts { rules: &rules, ..parts(&[], &[]) });
+    assert!(prompt.contains("Rules that always hold:\n\n<rule name=\"style\">\nUse tabs.\n</rule>\n"), "{prompt}");
+    assert!(!prompt.contains("sql.md"), "nothing could be read");
+    assert_eq!(
+        super::rules::sections(&rules[1..], true),
+        ["Rules for particular work; read the file before you do such work:\n- sql: Changing the schema (/p/sql.md)\n"]
+    );
 }

@@ -1,6 +1,7 @@
 //! Rules, from files to matches.
 
 use super::*;
+use crate::prompt::PromptRule;
 use dryad_provider::delta::Delta;
 use std::path::Path;
 
@@ -154,4 +155,27 @@ fn the_projects_rule_beats_the_users_of_the_same_name() {
     use dryad_protocol::rule::RuleLevel::{Project, User};
     assert_eq!(told, [("a", Project), ("b", Project), ("c", User)]);
     assert_eq!(loaded.warnings.len(), 1);
+}
+
+#[test]
+fn a_rule_without_a_condition_is_told_where_it_says_so() {
+    let (project, user) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let write = |root: &tempfile::TempDir, name: &str, text: &str| {
+        std::fs::create_dir_all(root.path().join("rules")).unwrap();
+        std::fs::write(root.path().join(format!("rules/{name}.md")), text).unwrap();
+    };
+    write(&project, "style", "---\nalwaysApply: true\n---\nUse tabs.\n");
+    write(&project, "sql", "---\ndescription: Changing the schema\nalwaysApply: false\n---\nNever drop.\n");
+    write(&project, "other", "---\nglobs: '*.py'\n---\nFor somebody else.\n");
+    write(&user, "style", "---\ncondition: x\n---\nThe project has one of this name.\n");
+    let loaded = load(project.path(), user.path());
+    let told = [
+        PromptRule::Listed {
+            name: "sql".to_owned(),
+            description: "Changing the schema".to_owned(),
+            path: project.path().join("rules/sql.md"),
+        },
+        PromptRule::Always { name: "style".to_owned(), text: "Use tabs.".to_owned() },
+    ];
+    assert_eq!((loaded.told.as_slice(), loaded.rules.len(), loaded.warnings.len()), (&told[..], 0, 0));
 }

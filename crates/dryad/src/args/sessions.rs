@@ -105,6 +105,9 @@ pub(crate) struct ShowSessionArguments {
     /// The session: its id, the beginning of it, or its file; the one that -c goes on with if none is named
     #[arg(value_name = "ID|PATH")]
     pub(crate) session: Option<String>,
+    /// What was said on its branch, as plain text
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) text: bool,
     #[command(flatten)]
     pub(crate) look: LookArguments,
 }

@@ -14,7 +14,7 @@ fn all_tools() -> Vec<Arc<dyn Tool>> {
 
 fn prompt(tools: &[Arc<dyn Tool>]) -> String {
     let (workdir, date) = (Path::new("/project"), "2026-01-02");
-    system_prompt(&PromptParts { tools, custom: None, append: None, context_files: &[], workdir, date })
+    system_prompt(&PromptParts { tools, custom: None, append: None, context_files: &[], rules: &[], workdir, date })
 }
 
 /// Whether a guideline or a list entry speaks of the tool by its name.

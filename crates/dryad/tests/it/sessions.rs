@@ -5,6 +5,7 @@ mod branching;
 mod choosing;
 mod commands;
 mod habits;
+mod staying;
 mod together;
 
 use crate::apis::Api;

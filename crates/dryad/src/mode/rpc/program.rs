@@ -16,7 +16,7 @@ use dryad_safety::mask::Mask;
 use dryad_safety::plan::{Effect, Plan};
 use dryad_safety::tool::{PlanContext, Tool as _};
 use dryad_safety::workspace::Workspace;
-use dryad_session::export;
+use dryad_session::export::{self, Extras};
 use dryad_tools::bash::BashTool;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -104,9 +104,13 @@ impl Program for Around {
     }
 
     fn export_html(&self, conversation: &Conversation, path: Option<PathBuf>) -> Result<PathBuf, String> {
+        let state = conversation.state();
+        let tools = state.dump_tools.into_iter().map(|tool| (tool.name, tool.description)).collect();
+        let extras = Extras { system_prompt: Some(state.system_prompt.to_string()), tools, ..Extras::default() };
         conversation.with_session(|session| {
             let to = path.clone().unwrap_or_else(|| export::default_name(session).into());
-            sessions::page(session, &self.sessions, &self.workdir.join(&to)).map_err(|failure| failure.message)?;
+            sessions::page(session, &self.sessions, &self.workdir.join(&to), extras)
+                .map_err(|failure| failure.message)?;
             Ok(to)
         })
     }

@@ -32,7 +32,7 @@ pub(in crate::mode) fn run(arguments: &ExportArguments) -> Result<Exit, Failure>
     if size > LONG {
         output::note_on_terminal(&format!("exporting {} MB", size / 1_000_000));
     }
-    let to = page(&session, &sessions, &to)?;
+    let to = page(&session, &sessions, &to, Extras::default())?;
     if arguments.look.json {
         let bytes = to.metadata().map_or(0, |metadata| metadata.len());
         output::print_json(&json!({"path": to, "bytes": bytes, "sessionId": session.id()}))?;
@@ -42,12 +42,17 @@ pub(in crate::mode) fn run(arguments: &ExportArguments) -> Result<Exit, Failure>
     Ok(Exit::Done)
 }
 
-/// Writes a session as a page, with what became of what it did.
+/// Writes a session as a page, with what became of what it did, and what else is known.
 ///
 /// # Errors
 ///
 /// When the session is held in memory only, or the page cannot be written.
-pub(in crate::mode) fn page(session: &Session, sessions: &Sessions, to: &Path) -> Result<PathBuf, Failure> {
-    let extras = Extras { actions: deeds::notes(session, sessions)?, ..Extras::default() };
+pub(in crate::mode) fn page(
+    session: &Session,
+    sessions: &Sessions,
+    to: &Path,
+    extras: Extras,
+) -> Result<PathBuf, Failure> {
+    let extras = Extras { actions: deeds::notes(session, sessions)?, ..extras };
     export::to_file(session, to, &extras).map_err(|error| from_store(&error))
 }

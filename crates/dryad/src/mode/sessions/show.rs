@@ -15,6 +15,7 @@ use dryad_protocol::id::EntryId;
 use dryad_protocol::message::Message;
 use dryad_protocol::time::Timestamp;
 use dryad_safety::spec::SafetyLevel;
+use dryad_session::export::{self, Extras};
 use dryad_session::kind::Kind;
 use dryad_session::session::Session;
 use dryad_session::stats::{Scope, Stats};
@@ -58,6 +59,10 @@ struct Prompt {
 pub(super) fn run(arguments: &ShowSessionArguments) -> Result<Exit, Failure> {
     let sessions = Sessions::open(&arguments.look.kept)?;
     let session = sessions.read(&sessions.find_or_newest(arguments.session.as_deref())?)?;
+    if arguments.text {
+        output::print_paged(&harmless(&export::dump(&session, &Extras::default())))?;
+        return Ok(Exit::Done);
+    }
     let tools = all_tools(&Settings::default(), None, false, SafetyLevel::Unprotected);
     let destructive: HashSet<&str> = tools
         .iter()

@@ -107,6 +107,15 @@ fn a_session_is_exported_as_one_page() {
 }
 
 #[test]
+fn what_was_said_is_shown_as_plain_text() {
+    let scene = edited();
+    let text = scene.run(&["sessions", "show", "--text"]).done();
+    assert!(text.starts_with("# User\n\n") && text.contains("\n# Result of "), "{text}");
+    assert!(!text.contains('\u{1b}'));
+    assert!(scene.run(&["sessions", "show", "--text", "--json"]).failed(2).contains("cannot be used with"));
+}
+
+#[test]
 fn a_removed_session_is_in_the_trash() {
     let scene = edited();
     let [file] = files(&scene).try_into().unwrap();

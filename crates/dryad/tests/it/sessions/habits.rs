@@ -99,6 +99,19 @@ fn a_session_is_named_by_the_model_where_that_is_wanted() {
 }
 
 #[test]
+fn rules_without_a_condition_are_told_first() {
+    let (scene, server) = talkative(&["one", "two"]);
+    scene.write(".dryad/rules/style.md", "---\nalwaysApply: true\n---\nUse tabs.\n");
+    scene.write(".dryad/rules/sql.md", "---\ndescription: Changing the schema\n---\nNever drop a table.\n");
+    let told = || server.requests().last().unwrap().json().unwrap()["messages"][0]["content"].to_string();
+    scene.ask(&["hi"]).done();
+    assert!(told().contains("Use tabs.") && told().contains("- sql: Changing the schema ("), "{}", told());
+    assert!(!told().contains("Never drop a table."), "it is read when it is needed");
+    scene.ask(&["--no-rules", "hi"]).done();
+    assert!(!told().contains("Use tabs.") && !told().contains("Changing the schema"));
+}
+
+#[test]
 fn pictures_that_no_session_names_are_collected() {
     let (scene, _server) = talkative(&["seen", "seen"]);
     let old = |name: &str| {
