@@ -27,9 +27,12 @@ impl Files {
         files
     }
 
-    /// Adds those of these messages: of each call whose result is no error.
+    /// Adds those of these messages: of each call whose result is no error, and, where it was staged, that was
+    /// applied later.
     pub fn add(&mut self, messages: &[Arc<Message>]) {
-        let failed: HashSet<&str> = messages.iter().filter_map(|message| failed_call(message)).collect();
+        let applied: HashSet<&str> = messages.iter().filter_map(|message| applied_label(message)).collect();
+        let failed: HashSet<&str> =
+            messages.iter().filter_map(|message| call_without_effect(message, &applied)).collect();
         let answers = messages.iter().filter_map(|message| message.as_assistant());
         for call in answers.flat_map(|answer| answer.tool_calls()) {
             let set = match call.name.as_str() {
@@ -73,11 +76,23 @@ impl Files {
     }
 }
 
-fn failed_call(message: &Message) -> Option<&str> {
-    match message {
-        Message::ToolResult(result) if result.is_error => Some(result.tool_call_id.as_str()),
-        _ => None,
-    }
+/// The call that a result tells of, if it has failed, or was staged and not applied.
+fn call_without_effect<'a>(message: &'a Message, applied: &HashSet<&str>) -> Option<&'a str> {
+    let Message::ToolResult(result) = message else { return None };
+    let staged = result.details.as_ref().and_then(|details| details.get("pendingAction"));
+    let has_effect = match staged {
+        Some(action) => action.get("label").and_then(Value::as_str).is_some_and(|label| applied.contains(label)),
+        None => !result.is_error,
+    };
+    (!has_effect).then_some(result.tool_call_id.as_str())
+}
+
+/// What a result says was applied that had been staged.
+fn applied_label(message: &Message) -> Option<&str> {
+    let Message::ToolResult(result) = message else { return None };
+    let details = result.details.as_ref().filter(|_| !result.is_error && result.tool_name == "resolve")?;
+    let is_applied = details.get("action").and_then(Value::as_str) == Some("apply");
+    details.get("label").filter(|_| is_applied).and_then(Value::as_str)
 }
 
 fn paths(arguments: &Map<String, Value>) -> Vec<String> {

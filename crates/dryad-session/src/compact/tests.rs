@@ -186,6 +186,36 @@ fn a_short_conversation_is_not_compacted() {
 }
 
 #[test]
+fn a_file_that_was_staged_is_modified_when_that_is_applied() {
+    let answer = |id: &str, path: &str| {
+        let call = json!({"type": "toolCall", "id": id, "name": "ast_edit", "arguments": {"paths": [path]}});
+        json!({"role": "assistant", "content": [call], "provider": "p", "model": "m", "stopReason": "toolUse", "timestamp": 1})
+    };
+    let result = |id: &str, tool: &str, details: serde_json::Value| {
+        json!({"role": "toolResult", "toolCallId": id, "toolName": tool, "content": [], "isError": false,
+            "details": details, "timestamp": 1})
+    };
+    let staged = |label: &str| json!({"pendingAction": {"id": "1", "label": label, "resolver": "agent"}});
+    let resolved = |action: &str, label: &str| json!({"action": action, "label": label, "sourceToolName": "ast_edit"});
+    let messages: Vec<std::sync::Arc<Message>> = [
+        answer("1", "applied.rs"),
+        result("1", "ast_edit", staged("one")),
+        answer("2", "discarded.rs"),
+        result("2", "ast_edit", staged("two")),
+        answer("3", "waiting.rs"),
+        result("3", "ast_edit", staged("three")),
+        result("4", "resolve", resolved("apply", "one")),
+        result("5", "resolve", resolved("discard", "two")),
+    ]
+    .into_iter()
+    .map(|message| std::sync::Arc::new(serde_json::from_value(message).unwrap()))
+    .collect();
+    let mut files = super::files::Files::default();
+    files.add(&messages);
+    assert_eq!(files.to_details(), json!({"readFiles": [], "modifiedFiles": ["applied.rs"]}));
+}
+
+#[test]
 fn files_are_told_across_compactions() {
     let mut story = Story::new();
     for (id, tool, path, error) in [
