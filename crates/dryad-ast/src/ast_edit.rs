@@ -1,21 +1,26 @@
 //! `ast_edit`: rewrites code that has the shape of a pattern.
 //!
 //! ```text
-//! arguments ─► scope ─► patterns and templates ─► each file: read, sieve, parse, match, fill in
-//!           ─► limit, overlaps ─► one ChangeSet over all files ─► Proposal
+//! arguments ─► scope ─► patterns and templates ─► each file: read, sieve, parse, match, fill in, overlaps, look
+//!           ─► in the order of the files: limit ─► take ─► one ChangeSet over all files ─► Proposal
 //! ```
 //!
 //! Nothing is written here: the proposal is a plan with everything apply needs, and the text that shows it.
 //! The invariant: only the spans of the replacements differ; every other byte of a file stays as it is.
 
 mod arguments;
+mod file;
 mod propose;
 mod report;
 mod rewrite;
+mod run;
 mod template;
 
 pub use arguments::{AstEditArguments, AstEditOperation, AstEditQuery};
-pub use propose::{FileReplacements, Proposal, Replacement, propose};
+pub use file::{FileRewrite, Replacement};
+pub use propose::{Proposal, effect, propose, summary};
+pub use report::{details, nothing};
+pub use run::rewrite_each;
 
 use crate::AstSettings;
 use dryad_safety::arguments::schema;

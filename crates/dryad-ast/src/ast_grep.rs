@@ -1,19 +1,24 @@
 //! `ast_grep`: code that has the shape of a pattern.
 //!
 //! ```text
-//! arguments ─► scope (files) ─► patterns per language ─► each file: read, sieve, parse, match ─► report
+//! arguments ─► scope (files) ─► patterns per language ─► each file: read, sieve, parse, match, look
+//!           ─► in the order of the files: count, cut the page ─► take ─► report
 //! ```
 //!
 //! The answer is the same however many threads search: matches stand in the order of their files and of
-//! their places, and a page is cut out of that order.
+//! their places, and a page is cut out of that order. Files are handed over as they are found, so that memory does
+//! not grow with what there is to find.
 
 mod arguments;
 mod report;
 mod search;
+mod view;
 
 pub use arguments::{AstGrepArguments, AstGrepQuery, DEFAULT_LIMIT};
+pub use report::details;
 pub(crate) use report::left_out;
-pub use search::{Capture, FileMatches, Found, Match, ShownLine, search};
+pub use search::{Found, search, search_each};
+pub use view::{Capture, FileMatches, FileView, Match, MatchView, ShownLine};
 
 use crate::AstSettings;
 use dryad_safety::arguments::schema;

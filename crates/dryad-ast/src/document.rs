@@ -1,7 +1,7 @@
 //! A source file as syntax trees: its own, and those of the parts in other languages that it holds.
 
 use crate::language::{Grammar, Language, guard};
-use crate::pattern::{Document, Patterns};
+use crate::pattern::{Compiled, Document, Patterns};
 use crate::scope::SourceFile;
 use ast_grep_core::NodeMatch;
 use ast_grep_core::tree_sitter::StrDoc;
@@ -40,18 +40,31 @@ impl Documents {
         Ok(Self { documents, first_error })
     }
 
-    /// Calls `found` for every match of every pattern, with the pattern's place in the list of its language.
-    pub(crate) fn each_match<'d>(&'d self, patterns: &Patterns, mut found: impl FnMut(Language, usize, Hit<'d>)) {
+    /// Calls `found` for every match of every pattern.
+    pub(crate) fn each_match<'d, 'p>(
+        &'d self,
+        patterns: &'p Patterns,
+        mut found: impl FnMut(Language, &'p Compiled, Hit<'d>),
+    ) {
         for (language, document) in &self.documents {
-            for (position, compiled) in patterns.of(*language).iter().enumerate() {
+            for compiled in patterns.of(*language) {
                 if !compiled.may_match(document.get_text()) {
                     continue;
                 }
                 for hit in document.root().find_all(&compiled.pattern) {
-                    found(*language, position, hit);
+                    found(*language, compiled, hit);
                 }
             }
         }
+    }
+
+    /// How many places match.
+    pub(crate) fn count(&self, patterns: &Patterns) -> usize {
+        let mut places = Vec::new();
+        self.each_match(patterns, |_, _, hit| places.push((hit.range().start, hit.range().end)));
+        places.sort_unstable();
+        places.dedup();
+        places.len()
     }
 }
 

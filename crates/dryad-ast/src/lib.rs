@@ -20,8 +20,12 @@ mod parallel;
 mod pattern;
 mod scope;
 mod source;
+mod target;
+mod totals;
 
 pub use pattern::Strictness;
+pub use target::Target;
+pub use totals::{FileCount, Totals};
 
 use dryad_safety::tool::Tool;
 use std::num::NonZeroUsize;

@@ -83,10 +83,12 @@ impl<'a> Lines<'a> {
         self.text.get(start..end).unwrap_or_default().trim_end_matches(['\n', '\r'])
     }
 
-    /// The column of a byte, counted in characters from 1.
-    pub(crate) fn column(&self, offset: usize) -> usize {
-        let start = self.starts.get(self.at(offset)).copied().unwrap_or(0);
-        self.text.get(start..offset).map_or(0, |before| before.chars().count()) + 1
+    /// The line and the column of a byte, both from 1; columns are counted in characters.
+    pub(crate) fn place(&self, offset: usize) -> (usize, usize) {
+        let line = self.at(offset);
+        let start = self.starts.get(line).copied().unwrap_or(0);
+        let column = self.text.get(start..offset).map_or(0, |before| before.chars().count());
+        (line + 1, column + 1)
     }
 }
 
@@ -99,7 +101,7 @@ mod tests {
         let lines = Lines::of("one\r\ntwö x\nthree");
         assert_eq!((lines.count(), lines.get(0), lines.get(1), lines.get(2)), (3, "one", "twö x", "three"));
         assert_eq!((lines.at(0), lines.at(4), lines.at(5), lines.at(16)), (0, 0, 1, 2));
-        assert_eq!((lines.column(0), lines.column(10)), (1, 5));
+        assert_eq!((lines.place(0), lines.place(10)), ((1, 1), (2, 5)));
         assert_eq!((Lines::of("a\n").count(), Lines::of("").count()), (1, 0));
     }
 

@@ -2,6 +2,10 @@
 //!
 //! A reader that went away is no error worth a word; every other failure is told.
 
+mod stream;
+
+pub(crate) use stream::{JsonList, Stream};
+
 use crate::report::Failure;
 use crate::terminal::Style;
 use dryad_effects::pager::page;

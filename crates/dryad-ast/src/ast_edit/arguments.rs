@@ -1,8 +1,7 @@
 //! What `ast_edit` is asked for: as the model writes it, and checked.
 
-use crate::invalid::{InvalidArguments, given, positive};
-use crate::language::Language;
-use crate::pattern::Strictness;
+use crate::invalid::{InvalidArguments, positive};
+use crate::target::Target;
 use dryad_safety::tool::ToolError;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -50,18 +49,10 @@ pub struct AstEditOperation {
 pub struct AstEditQuery {
     /// The operations: at least one, no pattern blank or twice.
     pub operations: Vec<AstEditOperation>,
-    /// The language, when it was named.
-    pub language: Option<Language>,
-    /// What to rewrite, as written.
-    pub path: Option<String>,
-    /// The additional filter.
-    pub glob: Option<String>,
-    /// The node kind to select.
-    pub selector: Option<String>,
+    /// What to rewrite.
+    pub target: Target,
     /// The most replacements to make; without it there is no bound.
     pub limit: Option<NonZeroUsize>,
-    /// How exactly patterns are matched.
-    pub strictness: Strictness,
 }
 
 impl AstEditQuery {
@@ -79,12 +70,8 @@ impl TryFrom<AstEditArguments> for AstEditQuery {
     fn try_from(arguments: AstEditArguments) -> Result<Self, InvalidArguments> {
         Ok(Self {
             operations: checked_operations(arguments.ops)?,
-            language: given(arguments.lang).map(|name| name.parse()).transpose()?,
-            path: given(arguments.path),
-            glob: given(arguments.glob),
-            selector: given(arguments.sel),
+            target: Target::new(arguments.lang, arguments.path, arguments.glob, arguments.sel)?,
             limit: arguments.limit.map(|limit| positive("limit", limit)).transpose()?,
-            strictness: Strictness::default(),
         })
     }
 }
@@ -108,6 +95,7 @@ fn checked_operations(given: Vec<AstEditOperation>) -> Result<Vec<AstEditOperati
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::Language;
     use serde_json::json;
 
     fn query(arguments: Value) -> Result<AstEditQuery, String> {
@@ -123,12 +111,8 @@ mod tests {
             query(arguments).unwrap(),
             AstEditQuery {
                 operations: vec![operation("foo($A)", " bar($A)\n"), operation("x", "")],
-                language: Some(Language::Rust),
-                path: None,
-                glob: None,
-                selector: None,
+                target: Target { language: Some(Language::Rust), ..Target::default() },
                 limit: None,
-                strictness: Strictness::Smart,
             }
         );
     }

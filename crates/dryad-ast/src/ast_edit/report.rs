@@ -1,9 +1,11 @@
 //! What a rewrite says to the model, before and after it is done.
 
-use super::propose::{FileReplacements, Proposal};
+use super::file::Replacement;
+use super::propose::summary;
 use crate::ast_grep::left_out;
 use crate::issues::count;
 use crate::output::{Text, cut};
+use crate::totals::{FileCount, Totals};
 use dryad_protocol::call::ToolResult;
 use serde_json::{Value, json};
 
@@ -15,59 +17,69 @@ pub(super) fn first_line(text: &str) -> String {
     cut(text.lines().next().unwrap_or_default(), FIRST_LINE)
 }
 
-/// The text that shows a proposal.
-pub(super) fn text(proposal: &Proposal) -> String {
-    let mut parts = vec![match (&proposal.nothing_to_search, proposal.files.is_empty()) {
-        (Some(nothing), _) => nothing.clone(),
-        (None, true) => "No replacements".to_owned(),
-        (None, false) => {
-            format!("Nothing has been written yet: {} proposed.\n\n{}", proposal.summary(), list(proposal))
+/// The replacements as a text, which takes no more once it is full.
+#[derive(Default)]
+pub(super) struct List(Text);
+
+impl List {
+    /// Adds a file.
+    pub(super) fn file(&mut self, shown: &str, replacement_count: usize, replacements: &[Replacement]) {
+        self.0.file(shown, &format!(" ({})", count(replacement_count, "replacement", "replacements")));
+        for at in replacements {
+            self.0.line(&format!("-{}:{} {}", at.line, at.column, at.before));
+            self.0.line(&format!("+{}:{} {}", at.line, at.column, at.after));
         }
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.0.finish()
+    }
+}
+
+/// The text that shows a proposal, with the list of its replacements.
+pub(super) fn text(totals: &Totals, list: &str) -> String {
+    let mut parts = vec![match (&totals.nothing_to_search, totals.count) {
+        (Some(nothing), _) => nothing.clone(),
+        (None, 0) => "No replacements".to_owned(),
+        (None, _) => format!("Nothing has been written yet: {} proposed.\n\n{list}", summary(totals)),
     }];
-    if let Some(limit) = proposal.limit_reached {
+    if let Some(limit) = totals.limit_reached {
         parts.push(format!("stopped at {limit} replacements; narrow path or raise limit"));
     }
-    if proposal.left_out > 0 {
-        parts.push(left_out(proposal.left_out, proposal.files_searched));
+    if totals.left_out > 0 {
+        parts.push(left_out(totals.left_out, totals.files_searched));
     }
-    parts.extend(proposal.issues.paragraph());
+    parts.extend(totals.issues.paragraph());
     parts.join("\n\n")
 }
 
 /// The answer once a proposal is applied.
-pub(super) fn applied(proposal: &Proposal) -> ToolResult {
-    ToolResult::text(format!("Applied {}.", proposal.summary())).with_details(details(proposal, true))
+pub(super) fn applied(totals: &Totals) -> ToolResult {
+    ToolResult::text(format!("Applied {}.", summary(totals))).with_details(details(totals, true))
 }
 
-fn list(proposal: &Proposal) -> String {
-    let mut text = Text::default();
-    for file in &proposal.files {
-        text.file(&file.shown, &format!(" ({})", count(file.replacements.len(), "replacement", "replacements")));
-        for at in &file.replacements {
-            text.line(&format!("-{}:{} {}", at.line, at.column, at.before));
-            text.line(&format!("+{}:{} {}", at.line, at.column, at.after));
-        }
-    }
-    text.finish()
+/// What to say when there is nothing to replace.
+pub fn nothing(totals: &Totals) -> String {
+    text(totals, "")
 }
 
-/// The facts for programs.
-pub(super) fn details(proposal: &Proposal, applied: bool) -> Value {
-    let counted = |file: &FileReplacements| json!({"path": file.shown, "count": file.replacements.len()});
+/// The facts of a rewrite for programs.
+pub fn details(totals: &Totals, applied: bool) -> Value {
+    let counted = |file: &FileCount| json!({"path": file.shown, "count": file.count});
     let mut details = json!({
-        "totalReplacements": proposal.total(),
-        "filesTouched": proposal.files.len(),
-        "filesSearched": proposal.files_searched,
+        "totalReplacements": totals.count,
+        "filesTouched": totals.file_count,
+        "filesSearched": totals.files_searched,
         "applied": applied,
-        "limitReached": proposal.limit_reached.is_some() || proposal.left_out > 0,
-        "scopePath": proposal.scope,
-        "files": proposal.files.iter().map(|file| file.shown.as_str()).collect::<Vec<_>>(),
-        "fileReplacements": proposal.files.iter().map(counted).collect::<Vec<_>>(),
+        "limitReached": totals.limit_reached.is_some() || totals.left_out > 0,
+        "scopePath": totals.scope,
+        "files": totals.files.iter().map(|file| file.shown.as_str()).collect::<Vec<_>>(),
+        "fileReplacements": totals.files.iter().map(counted).collect::<Vec<_>>(),
     });
-    if !proposal.issues.is_empty() {
-        details["parseErrors"] = json!(proposal.issues.texts());
+    if !totals.issues.is_empty() {
+        details["parseErrors"] = json!(totals.issues.texts());
     }
-    if proposal.files.is_empty() {
+    if totals.count == 0 {
         details["warning"] = json!(true);
     }
     details

@@ -16,8 +16,8 @@ use std::ops::Range;
 /// Everything needed to rewrite any file of a call.
 pub(super) struct Rewriter<'a> {
     patterns: Patterns,
-    /// By language, in the order of its patterns: for files with LF and with CRLF.
-    templates: BTreeMap<Language, Vec<[Template; 2]>>,
+    /// By language and number of the operation: for files with LF and with CRLF.
+    templates: BTreeMap<(Language, usize), [Template; 2]>,
     context: &'a PlanContext,
 }
 
@@ -48,20 +48,15 @@ impl Edit {
 impl<'a> Rewriter<'a> {
     /// Compiles the operations for the files of a scope.
     pub(super) fn new(query: &AstEditQuery, scope: &Scope, context: &'a PlanContext) -> Result<Self, ToolError> {
-        let reading = crate::pattern::Reading {
-            language: query.language,
-            selector: query.selector.as_deref(),
-            strictness: query.strictness,
-        };
         let texts = query.operations.iter().map(|operation| operation.pat.as_str());
-        let mut patterns = Patterns::compile(texts, reading, &scope.files)?;
+        let mut patterns = Patterns::compile(texts, query.target.reading(), &scope.files)?;
         keep_captured(&mut patterns, query)?;
-        let mut templates: BTreeMap<Language, Vec<[Template; 2]>> = BTreeMap::new();
+        let mut templates = BTreeMap::new();
         for language in Language::ALL {
             for compiled in patterns.of(language) {
                 let Some(operation) = query.operations.get(compiled.index) else { continue };
                 let template = |ends| Template::new(&operation.out, language, ends);
-                templates.entry(language).or_default().push([template(LineEnd::Lf), template(LineEnd::CrLf)]);
+                templates.insert((language, compiled.index), [template(LineEnd::Lf), template(LineEnd::CrLf)]);
             }
         }
         Ok(Self { patterns, templates, context })
@@ -108,10 +103,8 @@ impl<'a> Rewriter<'a> {
     fn edits(&self, documents: &Documents, text: &str) -> Vec<Edit> {
         let ends = LineEnd::of(text);
         let mut edits = Vec::new();
-        documents.each_match(&self.patterns, |language, position, hit| {
-            let compiled = self.patterns.of(language).get(position);
-            let template = self.templates.get(&language).and_then(|templates| templates.get(position));
-            let Some((compiled, [lf, crlf])) = compiled.zip(template) else { return };
+        documents.each_match(&self.patterns, |language, compiled, hit| {
+            let Some([lf, crlf]) = self.templates.get(&(language, compiled.index)) else { return };
             let template = match ends {
                 LineEnd::Lf => lf,
                 LineEnd::CrLf => crlf,

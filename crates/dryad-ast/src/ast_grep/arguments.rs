@@ -1,8 +1,7 @@
 //! What `ast_grep` is asked for: as the model writes it, and checked.
 
-use crate::invalid::{InvalidArguments, given, non_negative, positive};
-use crate::language::Language;
-use crate::pattern::Strictness;
+use crate::invalid::{InvalidArguments, non_negative, positive};
+use crate::target::Target;
 use dryad_safety::tool::ToolError;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -51,22 +50,14 @@ pub struct AstGrepArguments {
 pub struct AstGrepQuery {
     /// The patterns: at least one, none blank, none twice.
     pub patterns: Vec<String>,
-    /// The language, when it was named.
-    pub language: Option<Language>,
-    /// What to search, as written.
-    pub path: Option<String>,
-    /// The additional filter.
-    pub glob: Option<String>,
-    /// The node kind to select.
-    pub selector: Option<String>,
+    /// What to search.
+    pub target: Target,
     /// The most matches to return.
     pub limit: NonZeroUsize,
     /// Matches to pass over.
     pub offset: usize,
     /// Lines to show around each match.
     pub context: usize,
-    /// How exactly patterns are matched.
-    pub strictness: Strictness,
 }
 
 impl AstGrepQuery {
@@ -93,14 +84,10 @@ impl TryFrom<AstGrepArguments> for AstGrepQuery {
         }
         Ok(Self {
             patterns,
-            language: given(arguments.lang).map(|name| name.parse()).transpose()?,
-            path: given(arguments.path),
-            glob: given(arguments.glob),
-            selector: given(arguments.sel),
+            target: Target::new(arguments.lang, arguments.path, arguments.glob, arguments.sel)?,
             limit: arguments.limit.map_or(Ok(DEFAULT_LIMIT), |limit| positive("limit", limit))?,
             offset: non_negative("offset", arguments.offset.unwrap_or(0))?,
             context: non_negative("context", arguments.context.unwrap_or(0))?,
-            strictness: Strictness::default(),
         })
     }
 }
@@ -108,6 +95,8 @@ impl TryFrom<AstGrepArguments> for AstGrepQuery {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::Language;
+    use crate::pattern::Strictness;
     use serde_json::json;
 
     fn query(arguments: Value) -> Result<AstGrepQuery, String> {
@@ -120,14 +109,10 @@ mod tests {
             query(json!({"pat": ["foo($A)"]})).unwrap(),
             AstGrepQuery {
                 patterns: vec!["foo($A)".to_owned()],
-                language: None,
-                path: None,
-                glob: None,
-                selector: None,
+                target: Target::default(),
                 limit: DEFAULT_LIMIT,
                 offset: 0,
                 context: 0,
-                strictness: Strictness::Smart,
             }
         );
     }
@@ -142,14 +127,16 @@ mod tests {
             query(arguments).unwrap(),
             AstGrepQuery {
                 patterns: vec!["a".to_owned(), "b".to_owned()],
-                language: Some(Language::TypeScript),
-                path: Some("src,lib".to_owned()),
-                glob: Some("*.ts".to_owned()),
-                selector: Some("call_expression".to_owned()),
+                target: Target {
+                    language: Some(Language::TypeScript),
+                    path: Some("src,lib".to_owned()),
+                    glob: Some("*.ts".to_owned()),
+                    selector: Some("call_expression".to_owned()),
+                    strictness: Strictness::Smart,
+                },
                 limit: NonZeroUsize::new(3).unwrap(),
                 offset: 4,
                 context: 2,
-                strictness: Strictness::Smart,
             }
         );
     }

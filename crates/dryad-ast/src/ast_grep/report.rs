@@ -1,8 +1,10 @@
 //! What a search says to the model.
 
-use super::search::{Capture, FileMatches, Found, Match};
+use super::search::Found;
+use super::view::{Capture, Match};
 use crate::issues::count;
 use crate::output::{Text, cut};
+use crate::totals::{FileCount, Totals};
 use dryad_protocol::call::ToolResult;
 use serde_json::{Value, json};
 
@@ -12,14 +14,15 @@ const CAPTURED: usize = 120;
 /// The matches, with notices about what is not shown.
 pub(super) fn report(found: &Found) -> ToolResult {
     let mut parts = vec![matches(found)];
-    if let Some(limit) = found.limit_reached {
+    let totals = &found.totals;
+    if let Some(limit) = totals.limit_reached {
         parts.push(format!("stopped at {limit} matches; narrow path or raise limit"));
     }
-    if found.left_out > 0 {
-        parts.push(left_out(found.left_out, found.files_searched));
+    if totals.left_out > 0 {
+        parts.push(left_out(totals.left_out, totals.files_searched));
     }
-    parts.extend(found.issues.paragraph());
-    ToolResult::text(parts.join("\n\n")).with_details(found.details())
+    parts.extend(totals.issues.paragraph());
+    ToolResult::text(parts.join("\n\n")).with_details(details(totals))
 }
 
 /// What to say of files that were too many to be searched.
@@ -28,11 +31,11 @@ pub(crate) fn left_out(left_out: usize, searched: usize) -> String {
 }
 
 fn matches(found: &Found) -> String {
-    if let Some(nothing) = &found.nothing_to_search {
+    if let Some(nothing) = &found.totals.nothing_to_search {
         return nothing.clone();
     }
     if found.files.is_empty() {
-        return match (found.match_count, found.issues.is_empty()) {
+        return match (found.totals.count, found.totals.issues.is_empty()) {
             (0, true) => "No matches found".to_owned(),
             (0, false) => "No matches found; parse issues may mean a wrong scope or language".to_owned(),
             (count, _) => format!("No matches found behind the offset; there are {count}"),
@@ -64,27 +67,20 @@ fn capture(capture: &Capture) -> String {
     format!("{}={}", capture.name, cut(&text, CAPTURED))
 }
 
-impl Found {
-    /// The facts for programs.
-    pub fn details(&self) -> Value {
-        let counted = |file: &FileMatches| json!({"path": file.shown, "count": file.matches.len()});
-        let mut details = json!({
-            "matchCount": self.match_count,
-            "fileCount": self.file_count,
-            "filesSearched": self.files_searched,
-            "limitReached": self.limit_reached.is_some() || self.left_out > 0,
-            "scopePath": self.scope,
-            "files": self.files.iter().map(|file| file.shown.as_str()).collect::<Vec<_>>(),
-            "fileMatches": self.files.iter().map(counted).collect::<Vec<_>>(),
-        });
-        if !self.issues.is_empty() {
-            details["parseErrors"] = json!(self.issues.texts());
-        }
-        details
+/// The facts of a search for programs.
+pub fn details(totals: &Totals) -> Value {
+    let counted = |file: &FileCount| json!({"path": file.shown, "count": file.count});
+    let mut details = json!({
+        "matchCount": totals.count,
+        "fileCount": totals.file_count,
+        "filesSearched": totals.files_searched,
+        "limitReached": totals.limit_reached.is_some() || totals.left_out > 0,
+        "scopePath": totals.scope,
+        "files": totals.files.iter().map(|file| file.shown.as_str()).collect::<Vec<_>>(),
+        "fileMatches": totals.files.iter().map(counted).collect::<Vec<_>>(),
+    });
+    if !totals.issues.is_empty() {
+        details["parseErrors"] = json!(totals.issues.texts());
     }
-
-    /// Why there is less than was hoped for: one text for each file that was not searched well.
-    pub fn issues(&self) -> &[String] {
-        self.issues.texts()
-    }
+    details
 }

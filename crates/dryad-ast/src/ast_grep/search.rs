@@ -1,187 +1,154 @@
-//! Runs one search and cuts the page that is shown.
+//! Runs one search: file by file on all cores, in the order of the files for whoever takes the matches.
+//!
+//! The invariant: at no time are there more matches in memory than those of the files under way, however many
+//! there are in all. A match behind the page is counted and nothing else.
 
 use super::AstGrepQuery;
+use super::view::{FileMatches, FileView, Located};
 use crate::AstSettings;
-use crate::document::{Documents, Hit};
-use crate::issues::Issues;
-use crate::language::Language;
+use crate::document::Documents;
 use crate::parallel;
-use crate::pattern::{Patterns, Reading};
-use crate::scope::{Request, Scope, SourceFile, shown};
+use crate::pattern::Patterns;
+use crate::scope::{Scope, SourceFile, shown};
 use crate::source::{self, Lines};
-use ast_grep_core::meta_var::MetaVariable;
+use crate::totals::{FileCount, Totals};
 use dryad_safety::tool::{PlanContext, ToolError};
-use std::collections::BTreeSet;
-use std::ops::Range;
-use std::path::PathBuf;
-
-/// Longer lines are not shown whole; the match alone is.
-const WHOLE_LINE: usize = 500;
+use std::cmp::Reverse;
+use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a search found.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The page: files with the matches that are shown, by path.
     pub files: Vec<FileMatches>,
-    /// All matches there are.
-    pub match_count: usize,
-    /// All files that have one.
-    pub file_count: usize,
-    /// Files that were searched.
-    pub files_searched: usize,
-    /// The limit, when there are matches behind the page.
-    pub limit_reached: Option<usize>,
-    /// Files that were not searched because there were too many.
-    pub left_out: usize,
-    /// What was searched, as it is shown.
-    pub scope: String,
-    /// Why nothing was searched, if nothing was.
-    pub(super) nothing_to_search: Option<String>,
-    pub(super) issues: Issues,
+    /// How much there is in all.
+    pub totals: Totals,
 }
 
-/// The matches of one file.
-#[derive(Clone, Debug)]
-pub struct FileMatches {
-    /// Where it lies.
-    pub path: PathBuf,
-    /// The same as it is shown.
-    pub shown: String,
-    /// Its matches that are shown, in the order of the text.
-    pub matches: Vec<Match>,
-}
-
-/// One match.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Match {
-    /// The language that it was found in.
-    pub language: Language,
-    /// Which of the patterns, from 0.
-    pub pattern: usize,
-    /// Its bytes in the file.
-    pub range: Range<usize>,
-    /// Where it starts: line and column in characters, from 1.
-    pub start: (usize, usize),
-    /// Where it ends, in the same way; the column is behind its last character.
-    pub end: (usize, usize),
-    /// The code itself.
-    pub text: String,
-    /// What the metavariables stand for, by name.
-    pub captures: Vec<Capture>,
-    /// The lines it stands in, with those around it that were asked for.
-    pub lines: Vec<ShownLine>,
-}
-
-/// What a metavariable stands for.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Capture {
-    /// The name, without `$`.
-    pub name: String,
-    /// The code.
-    pub text: String,
-    /// The nodes of a list, for `$$$`.
-    pub nodes: Option<Vec<String>>,
-}
-
-/// One line as it is shown.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ShownLine {
-    /// Its number, from 1.
-    pub number: usize,
-    /// Whether the match begins in it.
-    pub is_first: bool,
-    /// Its text.
-    pub text: String,
-}
-
-/// What one file gives.
-struct Searched {
-    path: PathBuf,
-    shown: String,
-    count: usize,
-    matches: Vec<Match>,
-    issue: Option<String>,
-}
-
-/// Searches.
+/// Searches, and keeps the page.
 ///
 /// # Errors
 ///
 /// When the arguments lead nowhere: no such path, no such pattern, a named file that cannot be searched.
 pub fn search(query: &AstGrepQuery, settings: &AstSettings, context: &PlanContext) -> Result<Found, ToolError> {
-    let request = Request {
-        path: query.path.as_deref(),
-        glob: query.glob.as_deref(),
-        language: query.language,
-        most_files: settings.max_files,
-    };
-    let scope = Scope::list(&request, context)?;
-    let reading =
-        Reading { language: query.language, selector: query.selector.as_deref(), strictness: query.strictness };
-    let patterns = Patterns::compile(query.patterns.iter().map(String::as_str), reading, &scope.files)?;
-    let wanted = query.offset.saturating_add(query.limit.get());
-    let run = Run { patterns: &patterns, wanted, around: query.context, context };
-    let searched: Result<Vec<Searched>, ToolError> =
-        parallel::map(&scope.files, context, |file| run.file(file).transpose())?.into_iter().collect();
-    let found = page(query, &scope, &patterns.doubts, searched?);
-    if found.match_count == 0 {
+    let mut files = Vec::new();
+    let totals = search_each(query, settings, context, |file| file.to_owned(), |mut file: FileMatches, page| {
+        file.matches.truncate(page.end);
+        file.matches.drain(..page.start);
+        files.push(file);
+        ControlFlow::Continue(())
+    })?;
+    Ok(Found { files, totals })
+}
+
+/// Searches, and hands the matches over file by file as they are found.
+///
+/// `look` is called on any thread with each file that may have matches in the page, and makes of it what is
+/// wanted; `take` is called with that for each file that has some, one at a time, by path, with the range of those
+/// that were looked at and are in the page. Once `take` breaks nothing more is searched, and the totals are those
+/// up to there.
+///
+/// # Errors
+///
+/// As [`search`].
+pub fn search_each<R: Send>(
+    query: &AstGrepQuery,
+    settings: &AstSettings,
+    context: &PlanContext,
+    look: impl Fn(&FileView<'_>) -> R + Sync,
+    mut take: impl FnMut(R, Range<usize>) -> ControlFlow<()> + Send,
+) -> Result<Totals, ToolError> {
+    let scope = Scope::list(&query.target.request(settings), context)?;
+    let texts = query.patterns.iter().map(String::as_str);
+    let patterns = Patterns::compile(texts, query.target.reading(), &scope.files)?;
+    let page = query.offset..query.offset.saturating_add(query.limit.get());
+    let (end, counted) = (page.end, AtomicUsize::new(0));
+    let run = Run { patterns: &patterns, end, counted: &counted, around: query.context, context, look };
+    let mut tally = Tally { page, counted: &counted, totals: Totals::of(&scope) };
+    let stopped = parallel::in_order(
+        &scope.files,
+        context,
+        |file| run.file(file),
+        |searched| match searched {
+            Ok(None) => ControlFlow::Continue(()),
+            Ok(Some(searched)) => tally.add(searched, &mut take).map_break(Ok),
+            Err(error) => ControlFlow::Break(Err(error)),
+        },
+    )?;
+    stopped.transpose()?;
+    let totals = tally.finish(query, &patterns.doubts);
+    if totals.count == 0 {
         patterns.refuse_broken()?;
     }
-    Ok(found)
+    Ok(totals)
 }
 
-/// Cuts the page out of everything that was found.
-fn page(query: &AstGrepQuery, scope: &Scope, doubts: &[String], searched: Vec<Searched>) -> Found {
-    let mut issues = Issues::default();
-    let (mut files, mut match_count, mut file_count) = (Vec::new(), 0, 0);
-    let end = query.offset.saturating_add(query.limit.get());
-    for Searched { path, shown, count, matches, issue } in searched {
-        issue.into_iter().for_each(|issue| issues.add(issue));
-        let in_file = |position: usize| position.saturating_sub(match_count).min(matches.len());
-        let (from, to) = (in_file(query.offset), in_file(end));
-        match_count += count;
-        file_count += usize::from(count > 0);
-        if from < to {
-            let matches = matches.into_iter().skip(from).take(to - from).collect();
-            files.push(FileMatches { path, shown, matches });
+/// What one file gives.
+struct Searched<R> {
+    shown: String,
+    count: usize,
+    /// How many matches were looked at, and what was made of them.
+    looked: Option<(usize, R)>,
+    issue: Option<String>,
+}
+
+/// Counts in the order of the files, and knows the page.
+struct Tally<'a> {
+    page: Range<usize>,
+    /// The matches that were counted, for those who look.
+    counted: &'a AtomicUsize,
+    totals: Totals,
+}
+
+impl Tally<'_> {
+    fn add<R>(
+        &mut self,
+        searched: Searched<R>,
+        take: &mut impl FnMut(R, Range<usize>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let Searched { shown, count, looked, issue } = searched;
+        let before = self.totals.count;
+        issue.into_iter().for_each(|issue| self.totals.issues.add(issue));
+        self.totals.count += count;
+        self.totals.file_count += usize::from(count > 0);
+        self.counted.store(self.totals.count, Ordering::Relaxed);
+        let Some((viewed, looked)) = looked else { return ControlFlow::Continue(()) };
+        let in_file = |position: usize| position.saturating_sub(before).min(viewed);
+        let part = in_file(self.page.start)..in_file(self.page.end);
+        if part.is_empty() {
+            return ControlFlow::Continue(());
         }
+        self.totals.files.push(FileCount { shown, count: part.len() });
+        take(looked, part)
     }
-    issues.add_scope(scope);
-    if match_count == 0 {
-        doubts.iter().for_each(|doubt| issues.add(doubt.clone()));
-    }
-    Found {
-        files,
-        match_count,
-        file_count,
-        files_searched: scope.files.len(),
-        limit_reached: (match_count > end).then_some(query.limit.get()),
-        left_out: scope.left_out,
-        scope: scope.shown.clone(),
-        nothing_to_search: scope.files.is_empty().then(|| scope.nothing_to_search()),
-        issues,
+
+    fn finish(self, query: &AstGrepQuery, doubts: &[String]) -> Totals {
+        let Self { page, mut totals, .. } = self;
+        if totals.count == 0 {
+            doubts.iter().for_each(|doubt| totals.issues.add(doubt.clone()));
+        }
+        totals.limit_reached = (totals.count > page.end).then_some(query.limit.get());
+        totals
     }
 }
 
-struct Run<'a> {
+struct Run<'a, L> {
     patterns: &'a Patterns,
-    /// Matches of one file that may be shown at most.
-    wanted: usize,
+    /// Where the page ends.
+    end: usize,
+    /// Matches that lie before whatever is searched now, at least.
+    counted: &'a AtomicUsize,
     around: usize,
     context: &'a PlanContext,
+    look: L,
 }
 
-impl Run<'_> {
+impl<R, L: Fn(&FileView<'_>) -> R> Run<'_, L> {
     /// Searches one file; nothing when there is nothing to say of it.
-    fn file(&self, file: &SourceFile) -> Result<Option<Searched>, ToolError> {
+    fn file(&self, file: &SourceFile) -> Result<Option<Searched<R>>, ToolError> {
         let name = || shown(&file.path, &self.context.workdir);
-        let silent = |issue: String| Searched {
-            path: file.path.clone(),
-            shown: name(),
-            count: 0,
-            matches: Vec::new(),
-            issue: Some(issue),
-        };
+        let silent = |issue: String| Searched { shown: name(), count: 0, looked: None, issue: Some(issue) };
         let text = match source::read(&file.path) {
             Ok(text) => text,
             Err(error) if file.is_named => return Err(ToolError::new(format!("Cannot search {}: {error}", name()))),
@@ -195,75 +162,36 @@ impl Run<'_> {
             Ok(documents) => documents,
             Err(error) => return Ok(Some(silent(format!("{}: {error}", name())))),
         };
-        let (count, matches) = self.matches(&documents, &text);
         let error = |(line, column)| format!("{}:{line}:{column}: does not parse as {}", name(), file.language);
         let issue = documents.first_error.map(error);
-        let is_worth_telling = count > 0 || issue.is_some();
-        let searched = || Searched { path: file.path.clone(), shown: name(), count, matches, issue };
-        Ok(is_worth_telling.then(searched))
+        let wanted = self.end.saturating_sub(self.counted.load(Ordering::Relaxed));
+        if wanted == 0 {
+            let count = documents.count(self.patterns);
+            return Ok((count > 0 || issue.is_some()).then(|| Searched { shown: name(), count, looked: None, issue }));
+        }
+        let mut hits = self.hits(&documents);
+        let count = hits.len();
+        if count == 0 {
+            return Ok(issue.map(silent));
+        }
+        hits.truncate(wanted);
+        let (shown, lines) = (name(), Lines::of(&text));
+        let view = FileView { path: &file.path, shown: &shown, text: &text, lines, hits, around: self.around };
+        let looked = Some((view.hits.len(), (self.look)(&view)));
+        drop(view);
+        Ok(Some(Searched { shown, count, looked, issue }))
     }
 
-    /// How many matches there are, and the first ones.
-    fn matches(&self, documents: &Documents, text: &str) -> (usize, Vec<Match>) {
+    /// The matches, by place.
+    fn hits<'d>(&self, documents: &'d Documents) -> Vec<Located<'d>> {
         let mut hits = Vec::new();
-        documents.each_match(self.patterns, |language, position, hit| hits.push((language, position, hit)));
-        hits.sort_by_key(|(_, position, hit)| (hit.range().start, std::cmp::Reverse(hit.range().end), *position));
+        documents.each_match(self.patterns, |language, compiled, hit| {
+            hits.push(Located { language, pattern: compiled.index, hit });
+        });
+        let place = |it: &Located<'_>| (it.hit.range().start, Reverse(it.hit.range().end), it.pattern);
+        hits.sort_by_key(place);
         // Two patterns that find the same code have found it once.
-        hits.dedup_by(|(_, _, later), (_, _, kept)| later.range() == kept.range());
-        if hits.is_empty() {
-            return (0, Vec::new());
-        }
-        let lines = Lines::of(text);
-        let index =
-            |language: Language, position: usize| self.patterns.of(language).get(position).map_or(0, |it| it.index);
-        let shown = hits.iter().take(self.wanted);
-        let shown =
-            shown.map(|(language, position, hit)| self.one(hit, *language, index(*language, *position), text, &lines));
-        (hits.len(), shown.collect())
+        hits.dedup_by(|later, kept| later.hit.range() == kept.hit.range());
+        hits
     }
-
-    fn one(&self, hit: &Hit<'_>, language: Language, pattern: usize, text: &str, lines: &Lines<'_>) -> Match {
-        let range = hit.range();
-        let code = text.get(range.clone()).unwrap_or_default();
-        let (first, last) = (lines.at(range.start), lines.at(range.end.max(range.start + 1) - 1));
-        let from = first.saturating_sub(self.around);
-        let to = last.saturating_add(self.around).min(lines.count().saturating_sub(1)).max(last);
-        let line = |number: usize| {
-            let (whole, is_first) = (lines.get(number), number == first);
-            let is_long = whole.chars().nth(WHOLE_LINE).is_some();
-            let text = if is_first && is_long { code.lines().next().unwrap_or_default() } else { whole };
-            ShownLine { number: number + 1, is_first, text: text.to_owned() }
-        };
-        Match {
-            language,
-            pattern,
-            start: (first + 1, lines.column(range.start)),
-            end: (lines.at(range.end) + 1, lines.column(range.end)),
-            text: code.to_owned(),
-            captures: captures(hit, text),
-            lines: (from..=to).map(line).collect(),
-            range,
-        }
-    }
-}
-
-/// What the metavariables of a match stand for, by name.
-fn captures(hit: &Hit<'_>, text: &str) -> Vec<Capture> {
-    let environment = hit.get_env();
-    let capture = |variable: MetaVariable| match variable {
-        MetaVariable::Capture(name, _) => {
-            let text = environment.get_match(&name)?.text().into_owned();
-            Some(Capture { name, text, nodes: None })
-        }
-        MetaVariable::MultiCapture(name) => {
-            let nodes = environment.get_multiple_matches(&name);
-            let range = nodes.first().zip(nodes.last()).map(|(first, last)| first.range().start..last.range().end);
-            let text = range.and_then(|range| text.get(range)).unwrap_or_default().to_owned();
-            let nodes = nodes.iter().map(|node| node.text().into_owned()).collect();
-            Some(Capture { name, text, nodes: Some(nodes) })
-        }
-        MetaVariable::Dropped(_) | MetaVariable::Multiple => None,
-    };
-    let captures: BTreeSet<Capture> = environment.get_matched_variables().filter_map(capture).collect();
-    captures.into_iter().collect()
 }

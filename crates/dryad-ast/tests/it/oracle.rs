@@ -113,7 +113,7 @@ fn rewritten_by_us(case: &Case, out: &str, directory: &Directory) -> Result<BTre
         sel: case.selector.map(str::to_owned),
         ..AstEditArguments::default()
     };
-    let query = AstEditQuery { strictness: Strictness::Smart, ..AstEditQuery::try_from(arguments)? };
+    let query = AstEditQuery::try_from(arguments)?;
     let effect = propose(&query, &UNBOUNDED, &PlanContext::new(directory.path()))?.effect;
     let effect = effect.context("nothing is rewritten")?;
     let text = |blob| String::from_utf8(effect.contents.get(blob).unwrap().to_vec()).unwrap();
@@ -216,9 +216,9 @@ fn the_same_matches_whatever_the_strictness() {
         for pattern in ["require('http')", "f($A)", "[1, 2, 3]", "console.log($A, $B)", "$A == $B"] {
             let case = Case { language: "javascript", pattern, out: None, selector: None };
             let arguments = AstGrepArguments { pat: vec![pattern.to_owned()], ..AstGrepArguments::default() };
-            let query = AstGrepQuery::try_from(arguments).unwrap();
-            let query = AstGrepQuery { strictness, limit: NonZeroUsize::MAX, ..query };
-            let ours = search(&query, &UNBOUNDED, &PlanContext::new(directory.path())).unwrap().match_count;
+            let mut query = AstGrepQuery::try_from(arguments).unwrap();
+            (query.target.strictness, query.limit) = (strictness, NonZeroUsize::MAX);
+            let ours = search(&query, &UNBOUNDED, &PlanContext::new(directory.path())).unwrap().totals.count;
             let theirs = run_peer(&case, directory.path(), &["--json=compact", "--strictness", name]);
             let theirs: Vec<Value> = serde_json::from_str(&theirs).unwrap();
             // The published program sieves by text even where text does not count.

@@ -2,7 +2,7 @@
 
 use crate::support::Directory;
 use dryad_ast::AstSettings;
-use dryad_ast::ast_grep::{AstGrepArguments, AstGrepQuery, Found, search};
+use dryad_ast::ast_grep::{AstGrepArguments, AstGrepQuery, Found, details, search};
 use dryad_safety::tool::{PlanContext, ToolError};
 use serde_json::json;
 use std::num::NonZeroUsize;
@@ -32,8 +32,8 @@ fn pages_neither_overlap_nor_leave_gaps() {
     let mut paged = Vec::new();
     for offset in (0..90).step_by(9) {
         let found = forest.search(json!({"pat": ["f($A)"], "limit": 9, "offset": offset})).unwrap();
-        assert_eq!(found.match_count, 80);
-        assert_eq!(found.limit_reached.is_some(), offset + 9 < 80, "{offset}");
+        assert_eq!(found.totals.count, 80);
+        assert_eq!(found.totals.limit_reached.is_some(), offset + 9 < 80, "{offset}");
         paged.extend(places(&found));
     }
     assert_eq!(paged, all);
@@ -55,7 +55,7 @@ fn a_script_that_its_grammar_must_not_see_is_told_and_the_others_are_searched() 
     directory.put("b.sh", "echo {1..3} \u{3042}\n");
     let found = directory.search(json!({"pat": ["echo $$$A"], "lang": "bash"})).unwrap();
     assert_eq!(places(&found), ["b.sh:1"]);
-    assert!(format!("{:?}", found.issues()).contains("line 1 is one that the bash grammar cannot read"), "{found:?}");
+    assert!(format!("{:?}", found.totals.issues()).contains("line 1 is one that the bash grammar cannot read"), "{found:?}");
     let refused = directory.search(json!({"pat": ["echo {\u{e01b8}"], "lang": "bash"})).unwrap_err();
     assert!(refused.to_string().starts_with("pattern cannot be used: "), "{refused}");
 }
@@ -67,8 +67,8 @@ fn no_more_files_are_looked_at_than_the_setting_says() {
     let query = AstGrepQuery::try_from(arguments).unwrap();
     let settings = AstSettings { max_files: NonZeroUsize::new(10) };
     let found = search(&query, &settings, &PlanContext::new(forest.path())).unwrap();
-    assert_eq!((found.files_searched, found.left_out), (10, 30));
-    assert_eq!(found.details()["limitReached"], json!(true));
+    assert_eq!((found.totals.files_searched, found.totals.left_out), (10, 30));
+    assert_eq!(details(&found.totals)["limitReached"], json!(true));
 }
 
 #[test]

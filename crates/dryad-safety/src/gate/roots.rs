@@ -32,16 +32,28 @@ impl GrantedRoots {
     /// When a path cannot be resolved.
     pub fn judge_changes(&self, changes: &ChangeSet) -> Result<Verdict, String> {
         for change in changes.iter() {
-            let held = self.holds(&change.path).map_err(|error| format!("cannot resolve {}: {error}", change.path))?;
-            if !held {
-                return Ok(Verdict::Deny(format!(
-                    "denied: {} is outside the granted roots ({}); grant its directory with --root",
-                    change.path,
-                    self.roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", "),
-                )));
+            match self.judge_path(&change.path)? {
+                Verdict::Allow => {}
+                verdict @ (Verdict::Ask(_) | Verdict::Deny(_)) => return Ok(verdict),
             }
         }
         Ok(Verdict::Allow)
+    }
+
+    /// Whether a change of this path stays inside.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be resolved.
+    pub fn judge_path(&self, path: &FilePath) -> Result<Verdict, String> {
+        if self.holds(path).map_err(|error| format!("cannot resolve {path}: {error}"))? {
+            return Ok(Verdict::Allow);
+        }
+        let roots: Vec<String> = self.roots.iter().map(|root| root.display().to_string()).collect();
+        Ok(Verdict::Deny(format!(
+            "denied: {path} is outside the granted roots ({}); grant its directory with --root",
+            roots.join(", "),
+        )))
     }
 }
 

@@ -1,17 +1,26 @@
 //! `dryad grep-ast`: code that has the shape of a pattern.
+//!
+//! ```text
+//! search ─► each file, on any thread: its lines or its JSON ─► in the order of the files: printed at once
+//! ```
+//!
+//! Nothing is kept but counts: the first match is seen while the last one is still looked for, and once
+//! nobody reads the search ends.
+
+mod render;
 
 use crate::args::GrepAstArguments;
 use crate::options;
-use crate::output;
+use crate::output::{self, JsonList, Stream};
 use crate::report::{Exit, Failure};
 use crate::terminal::{Style, harmless};
-use dryad_ast::AstSettings;
-use dryad_ast::ast_grep::{AstGrepArguments, AstGrepQuery, Capture, FileMatches, Found, Match, search};
+use dryad_ast::ast_grep::{AstGrepArguments, AstGrepQuery, details, search_each};
+use dryad_ast::{AstSettings, Totals};
 use dryad_safety::tool::{PlanContext, ToolError};
-use serde_json::{Map, Value, json};
-use std::fmt::Write as _;
+use render::{Form, Rendered};
 use std::io;
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 
 /// Searches, and prints what is found. The exit code says whether something was.
 ///
@@ -20,25 +29,22 @@ use std::num::NonZeroUsize;
 /// When the pattern, the language or the path makes no sense.
 pub(super) fn run(arguments: GrepAstArguments) -> Result<Exit, Failure> {
     let workdir = options::workdir(arguments.place.cwd.as_deref())?;
-    let json = arguments.json;
+    let form = if arguments.json { Form::Json } else { Form::Lines(Style::of(&io::stdout())) };
     let query = query(arguments)?;
-    let found = search(&query, &AstSettings { max_files: None }, &PlanContext::new(&workdir));
-    let found = found.map_err(|error| refused(&error))?;
-    if json {
-        output::print_json(&as_json(&found))?;
-    } else {
-        let style = Style::of(&io::stdout());
-        for file in &found.files {
-            output::print(&render(file, style))?;
-        }
-        for issue in found.issues() {
-            output::note(&harmless(issue));
-        }
-        if let Some(limit) = found.limit_reached {
-            output::note(&format!("stopped at {limit} of {} matches", found.match_count));
-        }
-    }
-    Ok(if found.match_count > 0 { Exit::Done } else { Exit::Failed })
+    let mut printer = Printer::new(form);
+    let totals = search_each(
+        &query,
+        &AstSettings { max_files: None },
+        &PlanContext::new(&workdir),
+        |file| form.render(file),
+        |rendered, page| printer.add(&rendered, page.end),
+    );
+    let totals = match totals {
+        Ok(totals) => totals,
+        Err(error) => return printer.give_up().and(Err(refused(&error))),
+    };
+    printer.finish(&totals)?;
+    Ok(if totals.count > 0 { Exit::Done } else { Exit::Failed })
 }
 
 /// A refusal of the tool as a failure: its first line is what happened, the rest what to do.
@@ -52,6 +58,7 @@ pub(super) fn refused(error: &ToolError) -> Failure {
 
 fn query(arguments: GrepAstArguments) -> Result<AstGrepQuery, Failure> {
     let GrepAstArguments { pattern, scope, context, limit, .. } = arguments;
+    let strictness = scope.strictness.into();
     let checked = AstGrepQuery::try_from(AstGrepArguments {
         pat: vec![pattern],
         lang: scope.lang,
@@ -60,55 +67,65 @@ fn query(arguments: GrepAstArguments) -> Result<AstGrepQuery, Failure> {
         sel: scope.selector,
         ..AstGrepArguments::default()
     });
-    let checked = checked.map_err(|error| Failure::usage(error.to_string()))?;
-    let limit = limit.unwrap_or(NonZeroUsize::MAX);
-    Ok(AstGrepQuery { limit, context, strictness: scope.strictness.into(), ..checked })
+    let mut query = checked.map_err(|error| Failure::usage(error.to_string()))?;
+    (query.limit, query.context) = (limit.unwrap_or(NonZeroUsize::MAX), context);
+    query.target.strictness = strictness;
+    Ok(query)
 }
 
-/// The matches of a file as `grep` shows lines.
-fn render(file: &FileMatches, style: Style) -> String {
-    let name = harmless(&file.shown).into_owned();
-    let name = style.cyan(&name);
-    let mut text = String::new();
-    for (index, found) in file.matches.iter().enumerate() {
-        if found.lines.len() > 1 && index > 0 {
-            text.push_str("--\n");
-        }
-        for line in &found.lines {
-            let mark = if line.is_first { ':' } else { '-' };
-            let number = line.number.to_string();
-            let number = if line.is_first { style.green(&number) } else { style.dim(&number) };
-            writeln!(text, "{name}{mark}{number}{mark}{}", harmless(&line.text)).ok();
+/// Prints files as they come.
+enum Printer {
+    Lines(Stream),
+    Json(JsonList),
+}
+
+impl Printer {
+    fn new(form: Form) -> Self {
+        match form {
+            Form::Lines(_) => Self::Lines(Stream::new()),
+            Form::Json => Self::Json(JsonList::new("matches", Stream::new())),
         }
     }
-    text
-}
 
-fn as_json(found: &Found) -> Value {
-    let matches = found.files.iter().flat_map(|file| file.matches.iter().map(|it| match_json(file, it)));
-    let matches: Vec<Value> = matches.collect();
-    let mut value = found.details();
-    value["matches"] = json!(matches);
-    value
-}
+    /// Prints the first matches of a file.
+    fn add(&mut self, rendered: &Rendered, matches: usize) -> ControlFlow<()> {
+        match self {
+            Self::Lines(stream) => stream.write(rendered.first(matches)),
+            Self::Json(list) => list.add(rendered.first(matches)),
+        }
+    }
 
-fn match_json(file: &FileMatches, found: &Match) -> Value {
-    let position = |(line, column): (usize, usize)| json!({"line": line, "column": column});
-    json!({
-        "path": file.shown,
-        "language": found.language.name(),
-        "start": position(found.start),
-        "end": position(found.end),
-        "byteRange": [found.range.start, found.range.end],
-        "text": found.text,
-        "captures": found.captures.iter().map(capture_json).collect::<Map<_, _>>(),
-    })
-}
+    /// Ends where something went wrong.
+    fn give_up(self) -> Result<(), Failure> {
+        match self {
+            Self::Lines(stream) => stream.finish(),
+            Self::Json(list) => list.give_up(),
+        }
+    }
 
-fn capture_json(capture: &Capture) -> (String, Value) {
-    let value = match &capture.nodes {
-        Some(nodes) => json!({"text": capture.text, "nodes": nodes}),
-        None => json!({"text": capture.text}),
-    };
-    (capture.name.clone(), value)
+    /// Whether nobody reads any more.
+    fn is_over(&self) -> bool {
+        match self {
+            Self::Lines(stream) => stream.is_over(),
+            Self::Json(list) => list.is_over(),
+        }
+    }
+
+    fn finish(self, totals: &Totals) -> Result<(), Failure> {
+        // The totals of a search that was left say nothing.
+        if self.is_over() {
+            return self.give_up();
+        }
+        match self {
+            Self::Json(list) => list.finish(&details(totals)),
+            Self::Lines(stream) => {
+                stream.finish()?;
+                totals.issues().iter().for_each(|issue| output::note(&harmless(issue)));
+                if let Some(limit) = totals.limit_reached {
+                    output::note(&format!("stopped at {limit} of {} matches", totals.count));
+                }
+                Ok(())
+            }
+        }
+    }
 }

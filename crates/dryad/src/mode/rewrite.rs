@@ -1,34 +1,38 @@
 //! `dryad rewrite`: rewrites code that has the shape of a pattern.
 //!
 //! ```text
-//! propose ─► show the difference ─► --apply, or a yes on the terminal ─► gate ─► Workspace::apply ─► one operation
+//! each file, on any thread: rewrite, gate, difference ─► in the order of the files: show it, and put it into the plan
+//!     ─► --apply, or a yes on the terminal ─► Workspace::apply ─► one operation
 //! ```
 //!
-//! What is written is the plan that was shown: a file that changed in between makes apply refuse everything.
+//! What is written is the plan that was shown: a file that changed in between makes apply refuse everything. Where
+//! nobody can say yes there is no plan, and nothing is kept of a file once its difference is printed.
 
-use super::changes::{count, from_workspace, print_notices, unified};
+mod show;
+
+use super::changes::{from_workspace, print_notices};
 use super::grep_ast::refused;
 use crate::args::{RewriteArguments, SyntaxArguments};
 use crate::home::Home;
 use crate::options;
 use crate::output;
 use crate::report::{Exit, Failure};
-use crate::terminal::{Style, harmless};
-use dryad_ast::AstSettings;
-use dryad_ast::ast_edit::{AstEditArguments, AstEditOperation, AstEditQuery, FileReplacements, Proposal, propose};
-use dryad_protocol::change_set::Change;
-use dryad_protocol::image::Image;
+use crate::terminal::Style;
+use dryad_ast::ast_edit::{
+    AstEditArguments, AstEditOperation, AstEditQuery, FileRewrite, effect, rewrite_each, summary,
+};
+use dryad_ast::{AstSettings, Totals};
 use dryad_protocol::operation::{OperationHead, Outcome};
+use dryad_protocol::path::FilePath;
 use dryad_safety::clock::Clock;
 use dryad_safety::gate::{GrantedRoots, Verdict};
 use dryad_safety::plan::FilesEffect;
+use dryad_safety::snapshot::{ChangeBuilder, Snapshot};
 use dryad_safety::tool::PlanContext;
 use dryad_safety::workspace::Workspace;
-use serde_json::{Value, json};
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::fmt::Write as _;
+use show::{Form, Printer};
 use std::io::{self, BufRead as _, IsTerminal as _};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Works out the rewrite, shows it, and does it if that is wanted.
@@ -39,28 +43,76 @@ use std::path::{Path, PathBuf};
 pub(super) fn run(arguments: RewriteArguments) -> Result<Exit, Failure> {
     let workdir = options::workdir(arguments.place.cwd.as_deref())?;
     let (apply, json) = (arguments.apply, arguments.json);
-    let roots = roots(&workdir, &arguments.scope);
-    let query = query(arguments)?;
-    let proposal = propose(&query, &AstSettings { max_files: None }, &PlanContext::new(&workdir));
-    let mut proposal = proposal.map_err(|error| refused(&error))?;
-    let Some(effect) = proposal.effect.take() else { return nothing(&proposal, json) };
-    check_granted(&effect, roots)?;
-    let view = View::of(&proposal, &effect);
-    if !json {
-        view.print(apply)?;
+    let can_ask = !json && io::stdin().is_terminal() && io::stdout().is_terminal();
+    let granted = GrantedRoots::new(roots(&workdir, &arguments.scope));
+    let form = if json { Form::Json } else { Form::Difference(Style::of(&io::stdout())) };
+    let mut printer = Printer::new(form, apply);
+    let worked_out = work_out(arguments, &workdir, &granted, form, apply || can_ask, &mut printer);
+    let (totals, builder) = match worked_out {
+        Ok(worked_out) => worked_out,
+        Err(failure) => return printer.give_up().and(Err(failure)),
+    };
+    if !apply && !can_ask && printer.is_over() {
+        return printer.give_up().map(|()| Exit::Done);
     }
-    let is_wanted = apply || (!json && asked(&proposal)?);
-    let operation = if is_wanted { Some(carry_out(&view, &workdir)?) } else { None };
-    match (json, operation) {
-        (true, operation) => output::print_json(&view.json(operation.as_deref()))?,
-        (false, Some(_)) => {
-            let line = format!("applied: {}, every path verified on disk", proposal.summary());
-            output::print(&format!("{}\n", Style::of(&io::stdout()).green(&line)))?;
-            output::note_on_terminal("`dryad undo` takes it back");
+    if totals.count == 0 {
+        printer.nothing(&totals)?;
+        return Ok(Exit::Failed);
+    }
+    printer.end_of_files(&totals)?;
+    let operation = if apply || (can_ask && is_wanted(&totals)?) {
+        match carry_out(&effect(builder, &totals), &totals, &workdir) {
+            Ok(operation) => Some(operation),
+            Err(failure) => return printer.give_up().and(Err(failure)),
         }
-        (false, None) => output::note(&format!("nothing was written: {}; --apply writes them", proposal.summary())),
-    }
+    } else {
+        None
+    };
+    printer.finish(&totals, operation.as_deref())?;
     Ok(Exit::Done)
+}
+
+/// Shows file by file; the plan holds them if it is to be kept.
+fn work_out(
+    arguments: RewriteArguments,
+    workdir: &Path,
+    granted: &GrantedRoots,
+    form: Form,
+    is_kept: bool,
+    printer: &mut Printer,
+) -> Result<(Totals, ChangeBuilder), Failure> {
+    let query = query(arguments)?;
+    let (mut builder, mut refusal) = (ChangeBuilder::default(), None);
+    let look = |file: FileRewrite| -> Result<Looked, Failure> {
+        check_granted(&file.seen, granted)?;
+        let after = file.after();
+        let text = form.render(&file, &after);
+        Ok(Looked { text, kept: is_kept.then_some((file.seen, after)) })
+    };
+    let take = |looked: Result<Looked, Failure>| match looked {
+        Ok(Looked { text, kept: None }) => printer.add(&text),
+        Ok(Looked { text, kept: Some((seen, after)) }) => {
+            builder.write(&seen, after.into_bytes());
+            // Who does not read on may still want it done.
+            match printer.add(&text) {
+                ControlFlow::Continue(()) | ControlFlow::Break(()) => ControlFlow::Continue(()),
+            }
+        }
+        Err(failure) => {
+            refusal = Some(failure);
+            ControlFlow::Break(())
+        }
+    };
+    let totals = rewrite_each(&query, &AstSettings { max_files: None }, &PlanContext::new(workdir), look, take);
+    let totals = totals.map_err(|error| refused(&error))?;
+    refusal.map_or(Ok((totals, builder)), Err)
+}
+
+/// What is made of a file.
+struct Looked {
+    text: String,
+    /// The file as it was seen, and as it would be.
+    kept: Option<(Snapshot, String)>,
 }
 
 /// What a person may rewrite: below the working directory, and what the command names itself.
@@ -72,6 +124,7 @@ fn roots(workdir: &Path, scope: &SyntaxArguments) -> Vec<PathBuf> {
 
 fn query(arguments: RewriteArguments) -> Result<AstEditQuery, Failure> {
     let RewriteArguments { pattern, replacement, scope, limit, .. } = arguments;
+    let strictness = scope.strictness.into();
     let checked = AstEditQuery::try_from(AstEditArguments {
         ops: vec![AstEditOperation { pat: pattern, out: replacement }],
         lang: scope.lang,
@@ -80,33 +133,22 @@ fn query(arguments: RewriteArguments) -> Result<AstEditQuery, Failure> {
         sel: scope.selector,
         limit: None,
     });
-    let checked = checked.map_err(|error| Failure::usage(error.to_string()))?;
-    Ok(AstEditQuery { limit, strictness: scope.strictness.into(), ..checked })
-}
-
-fn nothing(proposal: &Proposal, json: bool) -> Result<Exit, Failure> {
-    if json {
-        output::print_json(&proposal.details(false))?;
-    } else {
-        output::note(&harmless(&proposal.text()));
-    }
-    Ok(Exit::Failed)
+    let mut query = checked.map_err(|error| Failure::usage(error.to_string()))?;
+    (query.limit, query.target.strictness) = (limit, strictness);
+    Ok(query)
 }
 
 /// Refuses a change that would leave the places where it may be made.
-fn check_granted(effect: &FilesEffect, roots: Vec<PathBuf>) -> Result<(), Failure> {
-    match GrantedRoots::new(roots).judge_changes(&effect.changes).unwrap_or_else(Verdict::Deny) {
+fn check_granted(seen: &Snapshot, granted: &GrantedRoots) -> Result<(), Failure> {
+    match granted.judge_path(&FilePath::new(&seen.path)).unwrap_or_else(Verdict::Deny) {
         Verdict::Allow => Ok(()),
         Verdict::Ask(reason) | Verdict::Deny(reason) => Err(Failure::failed(reason).hint("Nothing was changed.")),
     }
 }
 
-/// Asks on the terminal; where there is none nobody says yes.
-fn asked(proposal: &Proposal) -> Result<bool, Failure> {
-    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        return Ok(false);
-    }
-    output::print(&format!("Apply {}? [y/N] ", proposal.summary()))?;
+/// Asks on the terminal.
+fn is_wanted(totals: &Totals) -> Result<bool, Failure> {
+    output::print(&format!("Apply {}? [y/N] ", summary(totals)))?;
     let mut answer = String::new();
     let read = io::stdin().lock().read_line(&mut answer);
     read.map_err(|error| Failure::failed(format!("cannot read the answer: {error}")))?;
@@ -114,7 +156,7 @@ fn asked(proposal: &Proposal) -> Result<bool, Failure> {
 }
 
 /// Applies the change and gives back the id of its operation.
-fn carry_out(view: &View<'_>, workdir: &Path) -> Result<String, Failure> {
+fn carry_out(effect: &FilesEffect, totals: &Totals, workdir: &Path) -> Result<String, Failure> {
     let workspace = Workspace::around(Home::find(workdir)?.root(), workdir);
     let head = OperationHead {
         id: dryad_safety::oplog::new_id(),
@@ -123,86 +165,14 @@ fn carry_out(view: &View<'_>, workdir: &Path) -> Result<String, Failure> {
         message_id: None,
         call_id: None,
         tool_name: "rewrite".to_owned(),
-        label: format!("rewrite: {}", view.proposal.summary()),
+        label: format!("rewrite: {}", summary(totals)),
         permission: "user".to_owned(),
         outcome: Outcome::Applied,
         undoes: Vec::new(),
         audit: None,
     };
-    let applied = workspace.apply(&head, &view.effect.changes, &view.effect.contents);
+    let applied = workspace.apply(&head, &effect.changes, &effect.contents);
     print_notices(&workspace);
     applied.map_err(|error| from_workspace(&error))?;
     Ok(head.id.to_string())
-}
-
-/// A rewrite as people and programs see it.
-struct View<'a> {
-    proposal: &'a Proposal,
-    effect: &'a FilesEffect,
-    changes: HashMap<&'a Path, &'a Change>,
-}
-
-impl<'a> View<'a> {
-    fn of(proposal: &'a Proposal, effect: &'a FilesEffect) -> Self {
-        let changes = effect.changes.iter().map(|change| (change.path.as_path(), change)).collect();
-        Self { proposal, effect, changes }
-    }
-
-    /// Prints the differences and what is wrong with single files. To a person all at once, through the
-    /// pager if they are long and nothing is asked afterwards; else file by file.
-    fn print(&self, apply: bool) -> Result<(), Failure> {
-        let style = Style::of(&io::stdout());
-        let is_paged = apply && io::stdout().is_terminal();
-        let mut text = String::new();
-        for (file, change) in self.changed() {
-            let name = harmless(&file.shown).into_owned();
-            writeln!(text, "{}", style.bold(&format!("--- a/{name}\n+++ b/{name}"))).ok();
-            let (before, after) = self.sides(change);
-            text.push_str(&unified(&before, &after, style));
-            if !is_paged {
-                output::print(&std::mem::take(&mut text))?;
-            }
-        }
-        if is_paged {
-            output::print_paged(&text)?;
-        }
-        for issue in self.proposal.issues() {
-            output::note(&harmless(issue));
-        }
-        if let Some(limit) = self.proposal.limit_reached {
-            output::note(&format!("stopped at {limit} replacements"));
-        }
-        Ok(())
-    }
-
-    fn json(&self, operation: Option<&str>) -> Value {
-        let mut value = self.proposal.details(operation.is_some());
-        let change = |(file, change): (&FileReplacements, &Change)| {
-            let (before, after) = self.sides(change);
-            json!({
-                "path": file.shown,
-                "lines": count(&before, &after),
-                "diff": unified(&before, &after, Style::PLAIN),
-            })
-        };
-        value["changes"] = self.changed().map(change).collect();
-        if let Some(operation) = operation {
-            value["operation"] = json!(operation);
-        }
-        value
-    }
-
-    /// The files with their changes.
-    fn changed(&self) -> impl Iterator<Item = (&FileReplacements, &Change)> {
-        self.proposal.files.iter().filter_map(|file| Some((file, *self.changes.get(file.path.as_path())?)))
-    }
-
-    /// The text before and after.
-    fn sides(&self, change: &Change) -> (Cow<'_, str>, Cow<'_, str>) {
-        let text = |image: &Image| {
-            let bytes = image.blob().and_then(|blob| self.effect.contents.get(blob));
-            bytes.map(|bytes| String::from_utf8_lossy(bytes)).unwrap_or_default()
-        };
-        (text(&change.before), text(&change.after))
-    }
 }

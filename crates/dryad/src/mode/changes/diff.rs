@@ -29,10 +29,20 @@ impl LineCount {
     }
 }
 
-/// Counts the lines that differ.
-pub(in crate::mode) fn count(before: &str, after: &str) -> LineCount {
+/// The hunks that make `after` of `before`.
+pub(in crate::mode) fn unified(before: &str, after: &str, style: Style) -> String {
+    hunks(&compare(before, after), style)
+}
+
+/// Both: the hunks, and the lines that differ.
+pub(in crate::mode) fn unified_and_count(before: &str, after: &str, style: Style) -> (String, LineCount) {
+    let diff = compare(before, after);
+    (hunks(&diff, style), counted(&diff))
+}
+
+fn counted(diff: &TextDiff<'_, '_, str>) -> LineCount {
     let mut count = LineCount::default();
-    for op in compare(before, after).ops() {
+    for op in diff.ops() {
         match op {
             DiffOp::Equal { .. } => {}
             DiffOp::Delete { old_len, .. } => count.removed += old_len,
@@ -46,17 +56,15 @@ pub(in crate::mode) fn count(before: &str, after: &str) -> LineCount {
     count
 }
 
-/// The hunks that make `after` of `before`.
-pub(in crate::mode) fn unified(before: &str, after: &str, style: Style) -> String {
-    let diff = compare(before, after);
+fn hunks(diff: &TextDiff<'_, '_, str>, style: Style) -> String {
     let mut text = String::new();
     for group in diff.grouped_ops(CONTEXT) {
         writeln!(text, "{}", style.cyan(&heading(&group))).ok();
         for op in &group {
             if style.has_colours() {
-                marked_lines(&diff, op, style, &mut text);
+                marked_lines(diff, op, style, &mut text);
             } else {
-                plain_lines(&diff, op, &mut text);
+                plain_lines(diff, op, &mut text);
             }
         }
     }
@@ -144,7 +152,8 @@ mod tests {
             \ No newline at end of file
         "#]]
         .assert_eq(&unified(&before, &after, Style::PLAIN));
-        assert_eq!(count(&before, &after), LineCount { added: 3, removed: 1 });
+        let (shown, count) = unified_and_count(&before, &after, Style::PLAIN);
+        assert_eq!((shown, count), (unified(&before, &after, Style::PLAIN), LineCount { added: 3, removed: 1 }));
     }
 
     #[test]
