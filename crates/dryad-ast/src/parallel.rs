@@ -36,7 +36,8 @@ pub(crate) fn in_order<T: Sync, R: Send, B: Send>(
     work: impl Fn(&T) -> R + Sync,
     take: impl FnMut(R) -> ControlFlow<B> + Send,
 ) -> Result<Option<B>, ToolError> {
-    let line = Line { window: Mutex::new(Window::new(items.len())), moved: Condvar::new(), taker: Mutex::new((take, None)) };
+    let line =
+        Line { window: Mutex::new(Window::new(items.len())), moved: Condvar::new(), taker: Mutex::new((take, None)) };
     let run = || {
         let _guard = EndOnPanic(&line);
         while !context.cancel.is_cancelled() {

@@ -33,12 +33,18 @@ pub struct Found {
 /// When the arguments lead nowhere: no such path, no such pattern, a named file that cannot be searched.
 pub fn search(query: &AstGrepQuery, settings: &AstSettings, context: &PlanContext) -> Result<Found, ToolError> {
     let mut files = Vec::new();
-    let totals = search_each(query, settings, context, |file| file.to_owned(), |mut file: FileMatches, page| {
-        file.matches.truncate(page.end);
-        file.matches.drain(..page.start);
-        files.push(file);
-        ControlFlow::Continue(())
-    })?;
+    let totals = search_each(
+        query,
+        settings,
+        context,
+        |file| file.to_owned(),
+        |mut file: FileMatches, page| {
+            file.matches.truncate(page.end);
+            file.matches.drain(..page.start);
+            files.push(file);
+            ControlFlow::Continue(())
+        },
+    )?;
     Ok(Found { files, totals })
 }
 

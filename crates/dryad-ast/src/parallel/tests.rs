@@ -30,10 +30,15 @@ impl Drop for Alive<'_> {
 fn results_come_in_the_order_of_the_items() {
     let items: Vec<usize> = (0..5000).collect();
     let mut taken = Vec::new();
-    let broke = in_order(&items, &context(), |item| item * 2, |result| {
-        taken.push(result);
-        ControlFlow::<Infallible>::Continue(())
-    });
+    let broke = in_order(
+        &items,
+        &context(),
+        |item| item * 2,
+        |result| {
+            taken.push(result);
+            ControlFlow::<Infallible>::Continue(())
+        },
+    );
     assert_eq!(broke.unwrap(), None);
     assert_eq!(taken, items.iter().map(|item| item * 2).collect::<Vec<_>>());
 }
@@ -82,12 +87,17 @@ fn nothing_is_taken_after_the_end_and_little_is_worked_on() {
 fn a_call_that_is_no_longer_wanted_ends() {
     let context = context();
     let items: Vec<usize> = (0..100 * WINDOW).collect();
-    let ended = in_order(&items, &context, |item| *item, |item| {
-        if item == 3 {
-            context.cancel.cancel();
-        }
-        ControlFlow::<Infallible>::Continue(())
-    });
+    let ended = in_order(
+        &items,
+        &context,
+        |item| *item,
+        |item| {
+            if item == 3 {
+                context.cancel.cancel();
+            }
+            ControlFlow::<Infallible>::Continue(())
+        },
+    );
     assert_eq!(ended.unwrap_err(), ToolError::aborted());
 }
 
@@ -97,9 +107,14 @@ fn a_panic_is_told_and_holds_nobody_up() {
     let work = |item: &usize| assert_ne!(*item, 7, "no");
     let crashed = in_order(&items, &context(), work, |()| ControlFlow::<Infallible>::Continue(()));
     assert_eq!(crashed.unwrap_err().to_string(), CRASHED);
-    let taking = in_order(&items, &context(), |item| *item, |item| {
-        assert_ne!(item, 7, "no");
-        ControlFlow::<Infallible>::Continue(())
-    });
+    let taking = in_order(
+        &items,
+        &context(),
+        |item| *item,
+        |item| {
+            assert_ne!(item, 7, "no");
+            ControlFlow::<Infallible>::Continue(())
+        },
+    );
     assert_eq!(taking.unwrap_err().to_string(), CRASHED);
 }

@@ -1,13 +1,17 @@
 //! What a rewrite promises for every file: only the replaced spans differ, and undo restores every byte.
 
 use crate::support::Directory;
+use dryad_ast::AstSettings;
+use dryad_ast::ast_edit::{AstEditQuery, rewrite_each};
 use dryad_protocol::operation::{OperationHead, Outcome};
 use dryad_safety::clock::Clock;
 use dryad_safety::plan::FilesEffect;
+use dryad_safety::tool::PlanContext;
 use dryad_safety::undo::{self, Mode, Selection};
 use dryad_safety::workspace::Workspace;
 use proptest::prelude::*;
 use serde_json::json;
+use std::ops::ControlFlow;
 
 fn head() -> OperationHead {
     OperationHead {
@@ -121,6 +125,45 @@ fn a_proposal_tells_what_it_would_do_and_does_nothing() {
     .assert_eq(&proposal.text());
     assert_eq!(proposal.details(false)["applied"], json!(false));
     assert_eq!(directory.read("src/a.js"), b"old(1);\nold(2);\n");
+}
+
+#[test]
+fn a_limit_keeps_the_first_replacements_of_the_first_files() {
+    let directory = Directory::new();
+    for name in ["a.js", "b.js", "c.js"] {
+        directory.put(name, "old(1);\nold(2);\n");
+    }
+    let proposal = directory.propose(json!({"ops": [{"pat": "old($A)", "out": "fresh($A)"}], "limit": 3})).unwrap();
+    assert_eq!((proposal.totals.count, proposal.totals.limit_reached), (3, Some(3)));
+    let FilesEffect { changes, contents, .. } = proposal.effect.unwrap();
+    let after = changes.iter().map(|change| contents.get(change.after.blob().unwrap()).unwrap().to_vec());
+    let expected = ["fresh(1);\nfresh(2);\n", "fresh(1);\nold(2);\n"].map(|text| text.as_bytes().to_vec());
+    assert_eq!(after.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn files_are_handed_over_by_path_until_it_is_enough() {
+    let directory = Directory::new();
+    for number in 0..300 {
+        directory.put(&format!("f{number:03}.js"), "old(1);\n");
+    }
+    let arguments = json!({"ops": [{"pat": "old($A)", "out": "fresh($A)"}]}).as_object().cloned().unwrap();
+    let query = AstEditQuery::from_arguments(arguments).unwrap();
+    let (settings, context) = (AstSettings::default(), PlanContext::new(directory.path()));
+    let mut taken = Vec::new();
+    let totals = rewrite_each(
+        &query,
+        &settings,
+        &context,
+        |file| (file.after(), file.shown),
+        |(after, shown)| {
+            assert_eq!(after, "fresh(1);\n");
+            taken.push(shown);
+            if taken.len() == 200 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        },
+    );
+    assert_eq!(totals.unwrap().count, 200);
+    assert_eq!(taken, (0..200).map(|number| format!("f{number:03}.js")).collect::<Vec<_>>());
 }
 
 #[test]

@@ -2,10 +2,12 @@
 
 use crate::support::Directory;
 use dryad_ast::AstSettings;
-use dryad_ast::ast_grep::{AstGrepArguments, AstGrepQuery, Found, details, search};
+use dryad_ast::ast_grep::{AstGrepArguments, AstGrepQuery, Found, details, search, search_each};
 use dryad_safety::tool::{PlanContext, ToolError};
 use serde_json::json;
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn places(found: &Found) -> Vec<String> {
     let file = |file: &dryad_ast::ast_grep::FileMatches| {
@@ -39,6 +41,67 @@ fn pages_neither_overlap_nor_leave_gaps() {
     assert_eq!(paged, all);
 }
 
+/// A search of `forest` for all matches.
+fn all() -> AstGrepQuery {
+    let arguments = AstGrepArguments { pat: vec!["f($A)".to_owned()], ..AstGrepArguments::default() };
+    AstGrepQuery { limit: NonZeroUsize::MAX, ..AstGrepQuery::try_from(arguments).unwrap() }
+}
+
+#[test]
+fn matches_are_handed_over_in_the_order_of_the_page_until_it_is_enough() {
+    let forest = forest();
+    let (settings, context) = (AstSettings::default(), PlanContext::new(forest.path()));
+    let expected = search(&all(), &settings, &context).unwrap();
+    let mut taken = Vec::new();
+    let totals = search_each(
+        &all(),
+        &settings,
+        &context,
+        |file| file.shown.to_owned(),
+        |shown, page| {
+            taken.push((shown, page));
+            ControlFlow::Continue(())
+        },
+    );
+    let shown = expected.files.iter().map(|file| (file.shown.clone(), 0..file.matches.len()));
+    assert_eq!(taken, shown.collect::<Vec<_>>());
+    assert_eq!(details(&totals.unwrap()), details(&expected.totals));
+    let mut left = 3;
+    let cut = search_each(
+        &all(),
+        &settings,
+        &context,
+        |_| (),
+        |(), _| {
+            left -= 1;
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        },
+    );
+    let (cut, first) = (cut.unwrap(), &expected.files[..3]);
+    assert_eq!((cut.file_count, cut.count), (3, first.iter().map(|file| file.matches.len()).sum()));
+}
+
+#[test]
+fn matches_behind_the_page_are_counted_and_not_looked_at() {
+    let directory = Directory::new();
+    for number in 0..600 {
+        directory.put(&format!("f{number:03}.js"), "f(1);\n".repeat(3));
+    }
+    let query = AstGrepQuery { limit: NonZeroUsize::new(2).unwrap(), ..all() };
+    let looked = AtomicUsize::new(0);
+    let look = |file: &dryad_ast::ast_grep::FileView<'_>| {
+        looked.fetch_add(file.matches().len(), Ordering::Relaxed);
+    };
+    let settings = AstSettings::default();
+    let totals = search_each(&query, &settings, &PlanContext::new(directory.path()), look, |(), page| {
+        assert_eq!(page, 0..2);
+        ControlFlow::Continue(())
+    });
+    assert_eq!(totals.unwrap().count, 1800);
+    // Only files that were begun before the first one was counted may have been looked at.
+    assert!(looked.into_inner() <= 2 * 128, "two matches of each file under way at most");
+}
+
 #[test]
 fn two_patterns_that_find_the_same_code_have_found_it_once() {
     let directory = Directory::new();
@@ -55,7 +118,10 @@ fn a_script_that_its_grammar_must_not_see_is_told_and_the_others_are_searched() 
     directory.put("b.sh", "echo {1..3} \u{3042}\n");
     let found = directory.search(json!({"pat": ["echo $$$A"], "lang": "bash"})).unwrap();
     assert_eq!(places(&found), ["b.sh:1"]);
-    assert!(format!("{:?}", found.totals.issues()).contains("line 1 is one that the bash grammar cannot read"), "{found:?}");
+    assert!(
+        format!("{:?}", found.totals.issues()).contains("line 1 is one that the bash grammar cannot read"),
+        "{found:?}"
+    );
     let refused = directory.search(json!({"pat": ["echo {\u{e01b8}"], "lang": "bash"})).unwrap_err();
     assert!(refused.to_string().starts_with("pattern cannot be used: "), "{refused}");
 }

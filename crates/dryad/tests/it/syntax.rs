@@ -4,7 +4,7 @@ use crate::scene::{Scene, finish};
 use crate::terminal::{terminal, transcript};
 use expect_test::expect;
 use serde_json::{Value, json};
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 
 fn project() -> Scene {
     let scene = Scene::new();
@@ -41,6 +41,66 @@ fn matches_are_told_to_programs_with_their_captures() {
         "byteRange": [0, 6], "text": "old(3)", "captures": {"A": {"text": "3"}},
     });
     assert_eq!(told["matches"], json!([expected]));
+}
+
+#[test]
+fn json_is_whole_however_it_was_written() {
+    let scene = project();
+    let printed = scene.run(&["grep-ast", "old($A)", "--json"]).done();
+    let told: Value = serde_json::from_str(&printed).unwrap();
+    let texts: Vec<&Value> = told["matches"].as_array().unwrap().iter().map(|it| &it["text"]).collect();
+    assert_eq!(texts, ["old(1)", "old(\n    2,\n  )", "old(3)"]);
+    let mut rest = told.clone();
+    rest.as_object_mut().unwrap().remove("matches");
+    let counts = json!([{"path": "src/a.js", "count": 2}, {"path": "src/b.py", "count": 1}]);
+    let expected = json!({
+        "matchCount": 3, "fileCount": 2, "filesSearched": 2, "limitReached": false, "scopePath": ".",
+        "files": ["src/a.js", "src/b.py"], "fileMatches": counts,
+    });
+    assert_eq!(rest, expected);
+    assert_eq!(printed.lines().filter(|line| line.starts_with("{\"path\"")).count(), 3, "one line for each match");
+    let first: Value =
+        serde_json::from_str(&scene.run(&["grep-ast", "old($A)", "--json", "--limit", "1"]).done()).unwrap();
+    assert_eq!(first["matches"], json!([told["matches"][0]]));
+    assert_eq!((&first["matchCount"], &first["limitReached"]), (&json!(3), &json!(true)));
+    let none = scene.run(&["grep-ast", "nowhere($A)", "--json"]);
+    assert_eq!((none.code, &serde_json::from_str::<Value>(&none.stdout).unwrap()["matches"]), (Some(1), &json!([])));
+}
+
+#[test]
+fn a_limit_cuts_within_a_file() {
+    let scene = project();
+    let shown = scene.run(&["grep-ast", "old($A)", "--limit", "2"]);
+    assert_eq!(shown.stderr, "note: stopped at 2 of 3 matches\n");
+    assert_eq!(shown.done(), "src/a.js:1:old(1);\n--\nsrc/a.js:4:  old(\nsrc/a.js-5-    2,\nsrc/a.js-6-  );\n");
+    assert_eq!(scene.run(&["grep-ast", "old($A)", "--limit", "1"]).done(), "src/a.js:1:old(1);\n");
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_error() {
+    let scene = Scene::new();
+    for number in 0..200 {
+        scene.write(&format!("d/f{number}.js"), "old(1);\n".repeat(200));
+    }
+    let searches: [&[&str]; 4] = [
+        &["grep-ast", "old($A)"],
+        &["grep-ast", "old($A)", "--json"],
+        &["rewrite", "old($A)", "fresh($A)"],
+        &["rewrite", "old($A)", "fresh($A)", "--json"],
+    ];
+    for arguments in searches {
+        let mut child = scene.command(arguments).spawn().unwrap();
+        let mut first = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        assert!(!first.is_empty());
+        let outcome = finish(child);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+    let mut child = scene.command(&["rewrite", "old($A)", "fresh($A)", "--apply"]).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(finish(child).code, Some(0));
+    let is_done = |number: usize| scene.read(&format!("d/f{number}.js")) == "fresh(1);\n".repeat(200);
+    assert!((0..200).all(is_done), "what was asked for is done, whether somebody reads it or not");
 }
 
 #[test]
@@ -91,6 +151,7 @@ fn a_rewrite_is_told_to_programs() {
     let proposed = told(&[]);
     assert_eq!((&proposed["applied"], &proposed["totalReplacements"]), (&json!(false), &json!(1)));
     assert_eq!(proposed["changes"][0]["diff"], "@@ -1 +1 @@\n-old(3)\n+fresh(3)\n");
+    assert_eq!(proposed["changes"][0]["lines"], json!({"added": 1, "removed": 1}));
     assert_eq!(scene.read("src/b.py"), "old(3)\n");
     let applied = told(&["--apply"]);
     assert_eq!(applied["applied"], true);

@@ -29,6 +29,11 @@ impl LineCount {
     }
 }
 
+/// Counts the lines that differ.
+pub(in crate::mode) fn count(before: &str, after: &str) -> LineCount {
+    counted(&compare(before, after))
+}
+
 /// The hunks that make `after` of `before`.
 pub(in crate::mode) fn unified(before: &str, after: &str, style: Style) -> String {
     hunks(&compare(before, after), style)
