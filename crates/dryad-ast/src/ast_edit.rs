@@ -19,7 +19,7 @@ mod template;
 pub use arguments::{AstEditArguments, AstEditOperation, AstEditQuery};
 pub use file::{FileRewrite, Replacement};
 pub use propose::{Proposal, effect, propose, summary};
-pub use report::{details, nothing};
+pub use report::{Details, nothing};
 pub use run::rewrite_each;
 
 use crate::AstSettings;

@@ -15,7 +15,7 @@ mod search;
 mod view;
 
 pub use arguments::{AstGrepArguments, AstGrepQuery, DEFAULT_LIMIT};
-pub use report::details;
+pub use report::Details;
 pub(crate) use report::left_out;
 pub use search::{Found, search, search_each};
 pub use view::{Capture, FileMatches, FileView, Match, MatchView, ShownLine};

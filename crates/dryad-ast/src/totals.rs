@@ -2,6 +2,7 @@
 
 use crate::issues::Issues;
 use crate::scope::Scope;
+use serde::{Serialize, Serializer};
 
 /// How much was found: matches by a search, replacements by a rewrite.
 #[derive(Clone, Debug, Default)]
@@ -26,9 +27,10 @@ pub struct Totals {
 }
 
 /// How much of a file was handed over.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct FileCount {
     /// The file as it is shown.
+    #[serde(rename = "path")]
     pub shown: String,
     /// Its matches or replacements.
     pub count: usize,
@@ -52,4 +54,33 @@ impl Totals {
         totals.issues.add_scope(scope);
         totals
     }
+}
+
+/// The facts that programs are told of a search as well as of a rewrite.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Facts<'a> {
+    files_searched: usize,
+    limit_reached: bool,
+    scope_path: &'a str,
+    #[serde(serialize_with = "names")]
+    files: &'a [FileCount],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    parse_errors: &'a [String],
+}
+
+impl<'a> From<&'a Totals> for Facts<'a> {
+    fn from(totals: &'a Totals) -> Self {
+        Self {
+            files_searched: totals.files_searched,
+            limit_reached: totals.limit_reached.is_some() || totals.left_out > 0,
+            scope_path: &totals.scope,
+            files: &totals.files,
+            parse_errors: totals.issues.texts(),
+        }
+    }
+}
+
+fn names<S: Serializer>(files: &[FileCount], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(files.iter().map(|file| &file.shown))
 }

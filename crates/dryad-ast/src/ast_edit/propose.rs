@@ -13,7 +13,7 @@ use dryad_protocol::call::ToolResult;
 use dryad_safety::plan::{self, FilesEffect, Plan};
 use dryad_safety::snapshot::{ChangeBuilder, Snapshot};
 use dryad_safety::tool::{PlanContext, ToolError};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
 /// A rewrite that is worked out and not done.
@@ -84,7 +84,7 @@ impl Proposal {
 
     /// The facts for programs.
     pub fn details(&self, applied: bool) -> Value {
-        report::details(&self.totals, applied)
+        json!(report::Details::new(&self.totals, applied))
     }
 
     /// The plan: the change, to be looked at first, or the answer that there is none.

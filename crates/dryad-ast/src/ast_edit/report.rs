@@ -5,9 +5,10 @@ use super::propose::summary;
 use crate::ast_grep::left_out;
 use crate::issues::count;
 use crate::output::{Text, cut};
-use crate::totals::{FileCount, Totals};
+use crate::totals::{Facts, FileCount, Totals};
 use dryad_protocol::call::ToolResult;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 /// Characters of a replacement's first line at most.
 const FIRST_LINE: usize = 120;
@@ -55,7 +56,7 @@ pub(super) fn text(totals: &Totals, list: &str) -> String {
 
 /// The answer once a proposal is applied.
 pub(super) fn applied(totals: &Totals) -> ToolResult {
-    ToolResult::text(format!("Applied {}.", summary(totals))).with_details(details(totals, true))
+    ToolResult::text(format!("Applied {}.", summary(totals))).with_details(json!(Details::new(totals, true)))
 }
 
 /// What to say when there is nothing to replace.
@@ -64,23 +65,30 @@ pub fn nothing(totals: &Totals) -> String {
 }
 
 /// The facts of a rewrite for programs.
-pub fn details(totals: &Totals, applied: bool) -> Value {
-    let counted = |file: &FileCount| json!({"path": file.shown, "count": file.count});
-    let mut details = json!({
-        "totalReplacements": totals.count,
-        "filesTouched": totals.file_count,
-        "filesSearched": totals.files_searched,
-        "applied": applied,
-        "limitReached": totals.limit_reached.is_some() || totals.left_out > 0,
-        "scopePath": totals.scope,
-        "files": totals.files.iter().map(|file| file.shown.as_str()).collect::<Vec<_>>(),
-        "fileReplacements": totals.files.iter().map(counted).collect::<Vec<_>>(),
-    });
-    if !totals.issues.is_empty() {
-        details["parseErrors"] = json!(totals.issues.texts());
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Details<'a> {
+    total_replacements: usize,
+    files_touched: usize,
+    applied: bool,
+    #[serde(flatten)]
+    facts: Facts<'a>,
+    file_replacements: &'a [FileCount],
+    /// There is nothing to replace, which is seldom what was meant.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    warning: bool,
+}
+
+impl<'a> Details<'a> {
+    /// The facts before or after it is done.
+    pub fn new(totals: &'a Totals, applied: bool) -> Self {
+        Self {
+            total_replacements: totals.count,
+            files_touched: totals.file_count,
+            applied,
+            facts: totals.into(),
+            file_replacements: &totals.files,
+            warning: totals.count == 0,
+        }
     }
-    if totals.count == 0 {
-        details["warning"] = json!(true);
-    }
-    details
 }

@@ -4,9 +4,10 @@ use super::search::Found;
 use super::view::{Capture, Match};
 use crate::issues::count;
 use crate::output::{Text, cut};
-use crate::totals::{FileCount, Totals};
+use crate::totals::{Facts, FileCount, Totals};
 use dryad_protocol::call::ToolResult;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 /// Characters of a captured text at most.
 const CAPTURED: usize = 120;
@@ -22,7 +23,7 @@ pub(super) fn report(found: &Found) -> ToolResult {
         parts.push(left_out(totals.left_out, totals.files_searched));
     }
     parts.extend(totals.issues.paragraph());
-    ToolResult::text(parts.join("\n\n")).with_details(details(totals))
+    ToolResult::text(parts.join("\n\n")).with_details(json!(Details::from(totals)))
 }
 
 /// What to say of files that were too many to be searched.
@@ -68,19 +69,23 @@ fn capture(capture: &Capture) -> String {
 }
 
 /// The facts of a search for programs.
-pub fn details(totals: &Totals) -> Value {
-    let counted = |file: &FileCount| json!({"path": file.shown, "count": file.count});
-    let mut details = json!({
-        "matchCount": totals.count,
-        "fileCount": totals.file_count,
-        "filesSearched": totals.files_searched,
-        "limitReached": totals.limit_reached.is_some() || totals.left_out > 0,
-        "scopePath": totals.scope,
-        "files": totals.files.iter().map(|file| file.shown.as_str()).collect::<Vec<_>>(),
-        "fileMatches": totals.files.iter().map(counted).collect::<Vec<_>>(),
-    });
-    if !totals.issues.is_empty() {
-        details["parseErrors"] = json!(totals.issues.texts());
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Details<'a> {
+    match_count: usize,
+    file_count: usize,
+    #[serde(flatten)]
+    facts: Facts<'a>,
+    file_matches: &'a [FileCount],
+}
+
+impl<'a> From<&'a Totals> for Details<'a> {
+    fn from(totals: &'a Totals) -> Self {
+        Self {
+            match_count: totals.count,
+            file_count: totals.file_count,
+            facts: totals.into(),
+            file_matches: &totals.files,
+        }
     }
-    details
 }

@@ -14,7 +14,7 @@ use crate::options;
 use crate::output::{self, JsonList, Stream};
 use crate::report::{Exit, Failure};
 use crate::terminal::{Style, harmless};
-use dryad_ast::ast_grep::{AstGrepArguments, AstGrepQuery, details, search_each};
+use dryad_ast::ast_grep::{AstGrepArguments, AstGrepQuery, Details, search_each};
 use dryad_ast::{AstSettings, Totals};
 use dryad_safety::tool::{PlanContext, ToolError};
 use render::{Form, Rendered};
@@ -117,7 +117,7 @@ impl Printer {
             return self.give_up();
         }
         match self {
-            Self::Json(list) => list.finish(&details(totals)),
+            Self::Json(list) => list.finish(&Details::from(totals)),
             Self::Lines(stream) => {
                 stream.finish()?;
                 totals.issues().iter().for_each(|issue| output::note(&harmless(issue)));

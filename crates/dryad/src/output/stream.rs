@@ -5,7 +5,7 @@
 
 use super::unless_closed;
 use crate::report::Failure;
-use serde_json::Value;
+use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write};
 use std::ops::ControlFlow;
 
@@ -96,19 +96,19 @@ impl<W: Write> JsonList<W> {
         self.stream.finish()
     }
 
-    /// Ends the list, and writes the rest of the object.
+    /// Ends the list, and writes the members of `rest` into the same object.
     ///
     /// # Errors
     ///
-    /// As [`Stream::finish`].
-    pub(crate) fn finish(mut self, rest: &Value) -> Result<(), Failure> {
-        let mut end = if self.is_begun { "\n]".to_owned() } else { format!("{{\"{}\":[]", self.name) };
-        for (name, value) in rest.as_object().into_iter().flatten() {
-            end.push_str(&format!(",\n{}:{value}", Value::from(name.as_str())));
-        }
-        end.push_str("}\n");
+    /// As [`Stream::finish`], and when `rest` is no object.
+    pub(crate) fn finish(mut self, rest: &impl Serialize) -> Result<(), Failure> {
+        let no_json = |what: &dyn std::fmt::Display| Failure::failed(format!("no JSON: {what}"));
+        let rest = serde_json::to_string(rest).map_err(|error| no_json(&error))?;
+        let rest = rest.strip_prefix('{').ok_or_else(|| no_json(&"no object"))?;
+        let list = if self.is_begun { "\n]".to_owned() } else { format!("{{\"{}\":[]", self.name) };
+        let comma = if rest == "}" { "" } else { Self::BEFORE };
         // What could not be written is told by the stream.
-        match self.stream.write(&end) {
+        match self.stream.write(&format!("{list}{comma}{rest}\n")) {
             ControlFlow::Continue(()) | ControlFlow::Break(()) => self.stream.finish(),
         }
     }
@@ -117,7 +117,7 @@ impl<W: Write> JsonList<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     /// Takes so many bytes, then fails.
     struct Full(Vec<u8>, usize, io::ErrorKind);
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn an_object_is_written_as_its_list_grows() {
-        assert_eq!(written(&["1", "{}"]), "{\"list\":[\n1,\n{}\n],\n\"count\":2,\n\"a \\\"b\\\"\":[null]}\n");
+        assert_eq!(written(&["1", "{}"]), "{\"list\":[\n1,\n{}\n],\n\"count\":2,\"a \\\"b\\\"\":[null]}\n");
         for items in [&[][..], &["[1]"], &["1", "2", "3"]] {
             let value: Value = serde_json::from_str(&written(items)).unwrap();
             assert_eq!(value["list"].as_array().map(Vec::len), Some(items.len()));

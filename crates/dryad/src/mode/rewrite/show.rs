@@ -5,9 +5,8 @@ use crate::output::{self, JsonList, Stream};
 use crate::report::Failure;
 use crate::terminal::{Style, harmless};
 use dryad_ast::Totals;
-use dryad_ast::ast_edit::{FileRewrite, details, nothing, summary};
+use dryad_ast::ast_edit::{Details, FileRewrite, nothing, summary};
 use serde::Serialize;
-use serde_json::json;
 use std::io::{self, IsTerminal as _, Stdout};
 use std::ops::ControlFlow;
 
@@ -25,6 +24,14 @@ struct ChangeJson<'a> {
     path: &'a str,
     lines: LineCount,
     diff: &'a str,
+}
+
+#[derive(Serialize)]
+struct RestJson<'a> {
+    #[serde(flatten)]
+    details: Details<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<&'a str>,
 }
 
 impl Form {
@@ -99,7 +106,7 @@ impl Printer {
     /// Tells that there is nothing to replace.
     pub(super) fn nothing(self, totals: &Totals) -> Result<(), Failure> {
         match self {
-            Self::Json(list) => list.finish(&details(totals, false)),
+            Self::Json(list) => list.finish(&Details::new(totals, false)),
             Self::Stream(_) | Self::Paged(_) | Self::Done => {
                 output::note(&harmless(&nothing(totals)));
                 Ok(())
@@ -129,11 +136,7 @@ impl Printer {
     pub(super) fn finish(self, totals: &Totals, operation: Option<&str>) -> Result<(), Failure> {
         match (self, operation) {
             (Self::Json(list), operation) => {
-                let mut rest = details(totals, operation.is_some());
-                if let Some(operation) = operation {
-                    rest["operation"] = json!(operation);
-                }
-                list.finish(&rest)
+                list.finish(&RestJson { details: Details::new(totals, operation.is_some()), operation })
             }
             (Self::Stream(_) | Self::Paged(_) | Self::Done, Some(_)) => {
                 let line = format!("applied: {}, every path verified on disk", summary(totals));
