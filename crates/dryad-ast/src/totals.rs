@@ -61,22 +61,24 @@ impl Totals {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Facts<'a> {
     files_searched: usize,
+    /// Of a rewrite: whether it was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    applied: Option<bool>,
     limit_reached: bool,
     scope_path: &'a str,
     #[serde(serialize_with = "names")]
     files: &'a [FileCount],
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    parse_errors: &'a [String],
 }
 
-impl<'a> From<&'a Totals> for Facts<'a> {
-    fn from(totals: &'a Totals) -> Self {
+impl<'a> Facts<'a> {
+    /// The facts; of a rewrite with whether it was done.
+    pub(crate) fn new(totals: &'a Totals, applied: Option<bool>) -> Self {
         Self {
             files_searched: totals.files_searched,
+            applied,
             limit_reached: totals.limit_reached.is_some() || totals.left_out > 0,
             scope_path: &totals.scope,
             files: &totals.files,
-            parse_errors: totals.issues.texts(),
         }
     }
 }

@@ -70,10 +70,11 @@ pub fn nothing(totals: &Totals) -> String {
 pub struct Details<'a> {
     total_replacements: usize,
     files_touched: usize,
-    applied: bool,
     #[serde(flatten)]
     facts: Facts<'a>,
     file_replacements: &'a [FileCount],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    parse_errors: &'a [String],
     /// There is nothing to replace, which is seldom what was meant.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     warning: bool,
@@ -85,9 +86,9 @@ impl<'a> Details<'a> {
         Self {
             total_replacements: totals.count,
             files_touched: totals.file_count,
-            applied,
-            facts: totals.into(),
+            facts: Facts::new(totals, Some(applied)),
             file_replacements: &totals.files,
+            parse_errors: totals.issues(),
             warning: totals.count == 0,
         }
     }

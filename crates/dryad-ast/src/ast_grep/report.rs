@@ -77,6 +77,8 @@ pub struct Details<'a> {
     #[serde(flatten)]
     facts: Facts<'a>,
     file_matches: &'a [FileCount],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    parse_errors: &'a [String],
 }
 
 impl<'a> From<&'a Totals> for Details<'a> {
@@ -84,8 +86,9 @@ impl<'a> From<&'a Totals> for Details<'a> {
         Self {
             match_count: totals.count,
             file_count: totals.file_count,
-            facts: totals.into(),
+            facts: Facts::new(totals, None),
             file_matches: &totals.files,
+            parse_errors: totals.issues(),
         }
     }
 }
