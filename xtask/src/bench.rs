@@ -1,7 +1,7 @@
 //! Speed, as ratios within one run: times of two runs or of two machines say nothing together.
 //!
 //! Seven parts. The side-by-side suite drives the binary against a scripted model beside the *floor*,
-//! the least program that can do the job. The search part runs our `grep` and `find` beside `rg` and
+//! the least program that can do the job, in print mode and in RPC mode. The search part runs our `grep` and `find` beside `rg` and
 //! `fd` over a generated tree. The changes part applies and undoes changes beside the same done by hand. The ast
 //! part searches and rewrites code by its structure beside the ast-grep program. The safety part says what the
 //! gates and the pipeline cost beside a tool's own work. The rehearse part runs commands in a rehearsal beside the same

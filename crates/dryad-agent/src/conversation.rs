@@ -49,7 +49,8 @@ mod writer;
 pub use error::ConversationError;
 pub use prompting::{Accepted, Delivery};
 pub use sessions::{Branched, Navigated, Summary};
-pub use state::{BranchMessage, ContextUsage, State, ToolDump};
+pub(crate) use state::ToolDump;
+pub use state::{BranchMessage, ContextUsage, State};
 
 use crate::agent::{Agent, Live, Parts};
 use crate::event_sink::EventSink;
@@ -67,6 +68,7 @@ use dryad_safety::pipeline::Pipeline;
 use dryad_session::compact;
 use dryad_session::places::Places;
 use dryad_session::session::Session;
+use state::Tally;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -209,6 +211,8 @@ struct Inner {
     resting: Mutex<Option<Keeper>>,
     /// Adds to what a session works with.
     equipping: OnceLock<Equipping>,
+    /// What the live context came to when it was last counted.
+    tally: Mutex<Option<Tally>>,
 }
 
 /// Adds to what a session works with.
@@ -239,6 +243,7 @@ impl Conversation {
             settings: Mutex::new(setup.settings),
             held_back: Mutex::default(),
             answered_before: Mutex::default(),
+            tally: Mutex::default(),
             keeper: OnceLock::new(),
             resting: Mutex::default(),
             equipping: OnceLock::new(),

@@ -7,12 +7,13 @@ use crate::event_sink::EventSink;
 use dryad_protocol::content::UserBlock;
 use dryad_protocol::event::{Event, QueueEvent};
 use dryad_protocol::message::Message;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many waiting messages one taking takes.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueMode {
     /// All of them, to be answered together.
@@ -23,7 +24,7 @@ pub enum QueueMode {
 }
 
 /// What steering does to the calls of a turn.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InterruptMode {
     /// What has not finished is given up after the next finished call.
@@ -31,6 +32,16 @@ pub enum InterruptMode {
     /// All calls finish first.
     #[default]
     Wait,
+}
+
+impl QueueMode {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::All, Self::OneAtATime];
+}
+
+impl InterruptMode {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Immediate, Self::Wait];
 }
 
 /// The two queues of an agent, shared with whoever fills them.

@@ -44,7 +44,8 @@ impl Mask {
         }
     }
 
-    fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    /// The bytes with every secret covered; borrowed when there is none in them. UTF-8 stays UTF-8.
+    pub fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let mut covered = Cow::Borrowed(bytes);
         for secret in self.secrets.iter() {
             if secret.find(&covered).is_some() {

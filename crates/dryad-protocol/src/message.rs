@@ -222,7 +222,7 @@ pub struct FileMentionMessage {
 }
 
 /// One file the user named.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MentionedFile {
     /// Its path as it was named.
@@ -230,9 +230,26 @@ pub struct MentionedFile {
     /// Its text.
     #[serde(default)]
     pub content: String,
+    /// How many lines that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_count: Option<u64>,
+    /// How large the file is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub byte_size: Option<u64>,
+    /// Why its text is not here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped_reason: Option<SkippedReason>,
     /// The picture it is, when it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageBlock>,
+}
+
+/// Why the text of a file is left out.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SkippedReason {
+    /// It is too long.
+    TooLarge,
 }
 
 /// A message as a model request carries it: only three roles are left.

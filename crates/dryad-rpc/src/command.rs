@@ -19,7 +19,7 @@ pub use context::ContextCommand;
 pub use given::Given;
 pub use model::ModelCommand;
 pub use prompt::{PromptCommand, StreamingBehavior};
-pub use queue::{InterruptModeName, QueueCommand, QueueModeName};
+pub use queue::QueueCommand;
 pub use safety::SafetyCommand;
 pub use session::SessionCommand;
 pub use state::StateCommand;

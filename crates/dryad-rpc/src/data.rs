@@ -2,7 +2,8 @@
 
 mod state;
 
-pub use state::{BranchMessage, BranchMessages, SessionState, SessionStats, TokenCounts, ToolDump, WireContextUsage};
+pub use dryad_agent::conversation::State as SessionState;
+pub use state::{BranchMessages, SessionStats};
 
 use dryad_protocol::action::PendingAction;
 use dryad_protocol::call::ToolResult;

@@ -21,7 +21,13 @@ pub fn write_frame(out: &mut impl io::Write, frame: &impl Serialize) -> io::Resu
 
 /// Makes the line of `frame`, its line feed included.
 pub fn encode_frame(frame: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(frame)?;
+    encode_sized(frame, 256)
+}
+
+/// The same for a frame of about so many bytes: a long line is not moved as it grows.
+pub(crate) fn encode_sized(frame: &impl Serialize, size: usize) -> io::Result<Vec<u8>> {
+    let mut line = Vec::with_capacity(size);
+    serde_json::to_writer(&mut line, frame)?;
     // Only raw JSON taken over from elsewhere can hold a line feed, and only between its tokens.
     if let Some(first) = memchr::memchr(b'\n', &line) {
         line[first..].iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');

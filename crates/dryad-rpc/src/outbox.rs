@@ -17,12 +17,15 @@ mod live;
 pub(crate) use live::Identified;
 pub use live::UpdateMode;
 
-use crate::frame::encode_frame;
+use crate::frame::encode_sized;
+use crate::response::Response;
 use dryad_protocol::event::AssistantMessageEvent;
 use dryad_protocol::message::AssistantMessage;
 use dryad_safety::mask::Mask;
 use live::Live;
 use serde::Serialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -33,6 +36,9 @@ pub const PAUSE_BYTES: usize = 8 * 1024 * 1024;
 
 /// When so much waits, the host is gone.
 pub const MAX_BYTES: usize = 256 * 1024 * 1024;
+
+/// Most frames are shorter.
+const USUAL_BYTES: usize = 256;
 
 /// Short lines are written together up to so many bytes.
 const PIECE: usize = 64 * 1024;
@@ -47,8 +53,10 @@ struct Shared {
     state: Mutex<State>,
     /// Something was put in, or nothing will be any more.
     filled: Notify,
-    /// Something was taken out, or nobody takes any more.
+    /// There is room again, or nobody takes any more.
     drained: Notify,
+    /// Nobody takes any more.
+    gone: Notify,
     mask: Mask,
 }
 
@@ -90,18 +98,24 @@ pub(crate) enum Task {
 impl Outbox {
     /// An empty outbox; secrets are covered in everything that goes through it.
     pub fn new(mask: Mask) -> Self {
-        let (filled, drained) = (Notify::new(), Notify::new());
-        Self { shared: Arc::new(Shared { state: Mutex::default(), filled, drained, mask }) }
+        let (filled, drained, gone) = (Notify::new(), Notify::new(), Notify::new());
+        Self { shared: Arc::new(Shared { state: Mutex::default(), filled, drained, gone, mask }) }
     }
 
     /// Puts a frame in.
     pub fn send(&self, frame: &impl Serialize) {
-        self.put(frame, None);
+        self.put(frame, USUAL_BYTES, None);
+    }
+
+    /// Puts an answer in.
+    pub(crate) fn answer(&self, response: &Response<Box<RawValue>>) {
+        let data = response.data.as_ref().map_or(0, |data| data.get().len());
+        self.put(response, USUAL_BYTES + data, None);
     }
 
     /// Puts the state of a call in, in place of an older one that still waits.
     pub(crate) fn send_state_of(&self, call_id: &str, frame: &impl Serialize) {
-        self.put(frame, Some(call_id));
+        self.put(frame, USUAL_BYTES, Some(call_id));
     }
 
     /// Takes growth of the streamed message in.
@@ -140,11 +154,11 @@ impl Outbox {
     /// Waits until nobody reads what is written.
     pub(crate) async fn gone(&self) {
         loop {
-            let drained = self.shared.drained.notified();
+            let gone = self.shared.gone.notified();
             if self.state().end == End::Gone {
                 return;
             }
-            drained.await;
+            gone.await;
         }
     }
 
@@ -166,7 +180,7 @@ impl Outbox {
         *state = State { end: End::Gone, ..State::default() };
         drop(state);
         self.shared.filled.notify_one();
-        self.shared.drained.notify_waiters();
+        self.tell_gone();
     }
 
     /// What to write next.
@@ -182,6 +196,7 @@ impl Outbox {
                 End::Closing | End::Gone => Task::Stop,
             };
         };
+        let was_full = state.bytes >= PAUSE_BYTES;
         state.bytes -= bytes.len();
         while let Some(next) = state.lines.front()
             && bytes.len() + next.bytes.len() <= PIECE
@@ -190,8 +205,12 @@ impl Outbox {
             state.bytes -= more.len();
             bytes.extend_from_slice(&more);
         }
+        let has_room = state.bytes < PAUSE_BYTES;
         drop(state);
-        self.shared.drained.notify_waiters();
+        // Nobody is woken for nothing: the server would look around after every frame.
+        if was_full && has_room {
+            self.shared.drained.notify_waiters();
+        }
         Task::Write(bytes)
     }
 
@@ -200,8 +219,8 @@ impl Outbox {
         self.shared.filled.notified().await;
     }
 
-    fn put(&self, frame: &impl Serialize, replaceable: Option<&str>) {
-        let bytes = match encode_frame(frame) {
+    fn put(&self, frame: &impl Serialize, size: usize, replaceable: Option<&str>) {
+        let bytes = match encode_sized(frame, size) {
             Ok(bytes) => bytes,
             // Only a map with keys that are no texts gets here, and no frame has one.
             Err(error) => return tracing::error!("a frame cannot be written: {error}"),
@@ -234,16 +253,20 @@ impl Outbox {
         if state.bytes > MAX_BYTES {
             tracing::error!("the host does not read: {} bytes wait for it", state.bytes);
             *state = State { end: End::Gone, ..State::default() };
-            self.shared.drained.notify_waiters();
+            self.tell_gone();
         }
     }
 
+    fn tell_gone(&self) {
+        self.shared.drained.notify_waiters();
+        self.shared.gone.notify_waiters();
+    }
+
     fn covered(&self, bytes: Vec<u8>) -> Vec<u8> {
-        let covered = match std::str::from_utf8(&bytes).map(|text| self.shared.mask.text(text)) {
-            Ok(std::borrow::Cow::Owned(text)) => Some(text.into_bytes()),
-            Ok(std::borrow::Cow::Borrowed(_)) | Err(_) => None,
-        };
-        covered.unwrap_or(bytes)
+        match self.shared.mask.bytes(&bytes) {
+            Cow::Owned(covered) => covered,
+            Cow::Borrowed(_) => bytes,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

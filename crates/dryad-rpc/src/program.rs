@@ -2,6 +2,7 @@
 
 use dryad_agent::conversation::Conversation;
 use dryad_protocol::command::CommandOutcome;
+use dryad_protocol::message::MentionedFile;
 use dryad_safety::workspace::Workspace;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -31,6 +32,9 @@ pub trait Program: Send + Sync {
         cancel: &'a CancellationToken,
         on_update: &'a (dyn Fn(String) + Send + Sync),
     ) -> BoxFuture<'a, Result<ShellRun, String>>;
+
+    /// The files of the working directory that a prompt names with `@`.
+    fn mentioned(&self, text: &str) -> Vec<MentionedFile>;
 
     /// One operation with the difference it made. Blocking.
     ///

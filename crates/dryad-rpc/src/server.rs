@@ -163,11 +163,11 @@ impl Server {
         match Inbound::sort(frame, self.ids) {
             Inbound::Ui(response) => self.desk.dialogs.answer(response),
             Inbound::HostTool(answer) => self.desk.host_tools.answer(answer),
-            Inbound::Refused(response) => self.desk.outbox.send(&response),
+            Inbound::Refused(response) => self.desk.outbox.answer(&response),
             Inbound::Command(label, command) => {
                 if self.waiting.len() >= MAX_WAITING {
                     let error = format!("{MAX_WAITING} commands wait already");
-                    return self.desk.outbox.send(&label.failure(error));
+                    return self.desk.outbox.answer(&label.failure(error));
                 }
                 self.begin_abort(&command);
                 self.waiting.push_back((label, command));
@@ -215,21 +215,21 @@ impl Server {
     fn settle(&mut self, label: Label, outcome: Outcome) {
         let (desk, ids) = (self.desk.clone(), self.ids);
         match outcome {
-            Outcome::Answer(reply) => desk.outbox.send(&label.answer(reply, ids)),
+            Outcome::Answer(reply) => desk.outbox.answer(&label.answer(reply, ids)),
             Outcome::Start(accepted) => {
                 let started = Reply::data(&Disposed { disposition: Disposition::Started });
-                desk.outbox.send(&label.answer(started, ids));
+                desk.outbox.answer(&label.answer(started, ids));
                 self.beside.spawn(async move { desk.run(accepted, label.id).await });
             }
             Outcome::Late(error) => {
-                desk.outbox.send(&label.success(None));
-                desk.outbox.send(&label.failure(error.clone()));
+                desk.outbox.answer(&label.success(None));
+                desk.outbox.answer(&label.failure(error.clone()));
                 desk.prompt_failed(label.id, error);
             }
             Outcome::Beside(work) => {
                 self.beside.spawn(async move {
                     let reply = work.await;
-                    desk.outbox.send(&label.answer(reply, ids));
+                    desk.outbox.answer(&label.answer(reply, ids));
                 });
             }
         }

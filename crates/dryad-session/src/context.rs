@@ -95,9 +95,13 @@ pub(crate) fn said(session: &Session, problems: &mut Vec<Problem>) -> Vec<(Entry
 
 /// Reads the entries of a long branch with all processors. What cannot be read is left to whoever needs it.
 fn hold_all(session: &Session, nodes: &[&Node], problems: &mut Vec<Problem>) {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
     let missing = nodes.iter().filter(|node| node.entry.get().is_none()).count();
-    if threads == 1 || missing < WORTH_A_THREAD {
+    if missing < WORTH_A_THREAD {
+        return;
+    }
+    // Asked late: the answer takes two dozen system calls.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    if threads == 1 {
         return;
     }
     std::thread::scope(|scope| {

@@ -8,6 +8,7 @@ use dryad_protocol::entry::{BranchSummary, Compaction, Entry, EntryBody};
 use dryad_protocol::id::SessionId;
 use dryad_protocol::message::{Message, ToolResultMessage};
 use dryad_protocol::usage::Usage;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ pub enum Scope {
 }
 
 /// Figures of a session, in the wire's form.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
     /// The session's file.
@@ -31,9 +32,9 @@ pub struct Stats {
     pub session_file: Option<PathBuf>,
     /// Which session.
     pub session_id: Option<SessionId>,
-    /// What the user said, how often.
+    /// How often the user said something.
     pub user_messages: u64,
-    /// What the model said, how often.
+    /// How often the model did.
     pub assistant_messages: u64,
     /// How often the model used a tool.
     pub tool_calls: u64,
@@ -52,7 +53,7 @@ pub struct Stats {
 }
 
 /// Tokens of many requests.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenSums {
     /// Prompt tokens that came from no cache.
@@ -68,7 +69,7 @@ pub struct TokenSums {
 }
 
 /// What one model was used for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelStats {
     /// Requests.

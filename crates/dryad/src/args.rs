@@ -89,6 +89,9 @@ pub(crate) struct ModelArguments {
     /// The provider of --model
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
+    /// The models that a host changes between: names as of --model, with `*` for anything, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) models: Vec<String>,
     /// The provider's key, for this run (visible to other users of the machine; prefer auth.json)
     #[arg(long, value_name = "KEY")]
     pub(crate) api_key: Option<String>,

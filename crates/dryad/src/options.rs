@@ -86,6 +86,8 @@ pub(crate) struct ModelOptions {
     pub(crate) thinking: Option<ThinkingLevel>,
     /// A script to play instead.
     pub(crate) script: Option<PathBuf>,
+    /// The models that a host changes between; empty: all that can be asked.
+    pub(crate) scope: Vec<String>,
 }
 
 /// What the model is told first.
@@ -266,6 +268,7 @@ fn model(arguments: ModelArguments) -> Result<ModelOptions, Failure> {
         key: arguments.api_key.map(Secret::new),
         thinking: arguments.thinking,
         script: arguments.script,
+        scope: arguments.models,
     })
 }
 

@@ -11,6 +11,7 @@ mod noted;
 mod place;
 mod rehearsal;
 mod safety;
+mod scope;
 mod secrets;
 mod tools;
 

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 
 /// The suite's name of a figure, ours, its unit, its limit.
-const FIGURES: [(&str, &str, &str, Limit); 10] = [
+const FIGURES: [(&str, &str, &str, Limit); 16] = [
     ("first_request_ms", "start to first model request", "ms", Limit::Times(6.0)),
     ("one_turn_cpu_ms", "one-turn run, CPU", "ms", Limit::Times(8.0)),
     ("session_cpu_ms", "50-tool-turn run, CPU", "ms", Limit::Times(3.0)),
@@ -24,6 +24,12 @@ const FIGURES: [(&str, &str, &str, Limit); 10] = [
     ("session_rss_mb", "50-tool-turn run, peak memory", "MB", Limit::AtMost(24.0)),
     ("session_connections", "50-tool-turn run, connections", "", Limit::AtMost(1.0)),
     ("install_mb", "installed size", "MB", Limit::AtMost(45.0)),
+    ("rpc_first_ms", "RPC, start to first state", "ms", Limit::Times(4.0)),
+    ("rpc_per_s", "RPC, round trips", "/s", Limit::TimesAtLeast(0.6)),
+    ("rpc_prompt_ms", "RPC, prompt to model request", "ms", Limit::Times(5.0)),
+    ("rpc_stream_ms", "RPC, 2,000-delta answer", "ms", Limit::Times(4.0)),
+    ("rpc_stream_bytes_per_delta", "RPC, bytes for each delta", "B", Limit::AtMost(320.0)),
+    ("rpc_idle_rss_mb", "RPC, idle memory", "MB", Limit::AtMost(16.0)),
 ];
 
 /// Builds the binary, runs the suite in `directory` and gives back the figures.
@@ -72,13 +78,16 @@ mod tests {
     #[test]
     fn the_medians_of_a_report_become_rows() {
         let report = json!({"peers": {
-            "floor": {"metrics": {"first_request_ms": {"median": 2.0}}},
-            "dryad": {"metrics": {"first_request_ms": {"median": 8.0}, "peak_rss_mb": {"median": 12.5}}},
+            "floor": {"metrics": {"first_request_ms": {"median": 2.0}, "rpc_per_s": {"median": 1000.0}}},
+            "dryad": {"metrics": {
+                "first_request_ms": {"median": 8.0}, "peak_rss_mb": {"median": 12.5}, "rpc_per_s": {"median": 500.0},
+            }},
         }});
         let rows = figures(&report);
         assert_eq!(rows.len(), FIGURES.len());
         assert_eq!((rows[0].ratio(), rows[0].is_kept()), (Some(4.0), true));
         assert_eq!((rows[6].ours, rows[6].is_kept()), (Some(12.5), true));
         assert!(!rows[1].is_kept(), "a figure that is missing is not kept");
+        assert_eq!((rows[11].ratio(), rows[11].is_kept()), (Some(0.5), false));
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Row {
 pub(crate) enum Limit {
     /// So many times the other's figure.
     Times(f64),
+    /// Not under so many times the other's figure: rates.
+    TimesAtLeast(f64),
     /// This much, whatever the other's figure is: sizes and counts, and times only where that is what was promised.
     AtMost(f64),
     /// Anything: it is told for the record, and need only be measured.
@@ -34,12 +36,13 @@ impl Row {
 
     /// Whether the figure was measured and is within its limit.
     pub(crate) fn is_kept(&self) -> bool {
-        let (figure, limit) = match self.limit {
-            Limit::Times(limit) => (self.ratio(), limit),
-            Limit::AtMost(limit) => (self.ours, limit),
-            Limit::None => (self.ours, f64::INFINITY),
-        };
-        figure.is_some_and(|figure| figure <= limit)
+        let is_kept = |figure: Option<f64>, limit: f64| figure.is_some_and(|figure| figure <= limit);
+        match self.limit {
+            Limit::Times(limit) => is_kept(self.ratio(), limit),
+            Limit::TimesAtLeast(limit) => self.ratio().is_some_and(|ratio| ratio >= limit),
+            Limit::AtMost(limit) => is_kept(self.ours, limit),
+            Limit::None => self.ours.is_some(),
+        }
     }
 }
 
@@ -57,6 +60,7 @@ pub(crate) fn render(rows: &[Row]) -> String {
         let ratio = row.ratio().map_or("-".to_owned(), |ratio| format!("{ratio:.2}x"));
         let limit = match row.limit {
             Limit::Times(limit) => format!("{limit}x"),
+            Limit::TimesAtLeast(limit) => format!(">={limit}x"),
             Limit::AtMost(limit) => format!("{limit}"),
             Limit::None => "-".to_owned(),
         };
@@ -93,6 +97,8 @@ mod tests {
         assert!(row(Some(6.0), Some(1.0), Limit::Times(6.0)).is_kept());
         assert!(!row(Some(6.1), Some(1.0), Limit::Times(6.0)).is_kept());
         assert!(row(Some(20.0), None, Limit::AtMost(20.0)).is_kept());
+        assert!(row(Some(6.0), Some(10.0), Limit::TimesAtLeast(0.6)).is_kept());
+        assert!(!row(Some(5.9), Some(10.0), Limit::TimesAtLeast(0.6)).is_kept());
         assert!(!row(Some(20.5), Some(1.0), Limit::AtMost(20.0)).is_kept());
     }
 

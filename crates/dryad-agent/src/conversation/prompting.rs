@@ -10,6 +10,8 @@ use std::sync::{Arc, PoisonError};
 #[must_use = "nothing is asked before it runs"]
 pub struct Accepted {
     conversation: Conversation,
+    /// What is said before it.
+    before: Vec<Arc<Message>>,
     message: UserMessage,
     busy: Busy,
 }
@@ -34,7 +36,7 @@ impl Conversation {
             return Err(why.into());
         }
         let busy = self.inner.work.try_begin(Job::Prompt).ok_or(ConversationError::Busy)?;
-        Ok(Accepted { conversation: self.clone(), message, busy })
+        Ok(Accepted { conversation: self.clone(), before: Vec::new(), message, busy })
     }
 
     /// Runs a prompt until nothing goes on by itself any more.
@@ -49,7 +51,7 @@ impl Conversation {
     /// Ends whatever goes on, then accepts a prompt.
     pub async fn abort_and_accept(&self, message: UserMessage) -> Accepted {
         let busy = self.inner.work.take_over(Job::Prompt).await;
-        Accepted { conversation: self.clone(), message, busy }
+        Accepted { conversation: self.clone(), before: Vec::new(), message, busy }
     }
 
     /// Queues a message. Nothing starts by that: it waits for the agent, or for the next prompt.
@@ -130,15 +132,22 @@ impl Conversation {
 }
 
 impl Accepted {
+    /// Has something said before the prompt, such as the files that it names.
+    pub fn after(mut self, message: Message) -> Self {
+        self.before.push(Arc::new(message));
+        self
+    }
+
     /// Runs the prompt until nothing goes on by itself any more.
     ///
     /// Cancel-safe in the sense of [`Conversation::abort`] only: abort it rather than dropping the future,
     /// which would leave the last events untold.
     pub async fn run(self) -> RunEnd {
-        let Self { conversation, message, busy } = self;
+        let Self { conversation, before, message, busy } = self;
         conversation.inner.work.rested().await;
         let mut first = conversation.queues().take_for_prompt();
         first.extend(conversation.todo_prelude(&message));
+        first.extend(before);
         first.push(Arc::new(Message::User(message)));
         let end = conversation.carry_out(first, &busy).await;
         drop(busy);

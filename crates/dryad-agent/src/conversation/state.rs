@@ -13,13 +13,16 @@ use dryad_protocol::todo::TodoPhase;
 use dryad_session::compact::tokens;
 use dryad_session::context;
 use dryad_session::kind::Kind;
+use dryad_session::session::Session;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 /// How things stand.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "SessionState")]
 #[serde(rename_all = "camelCase")]
 pub struct State {
     /// The model that is asked next.
@@ -37,7 +40,7 @@ pub struct State {
     pub follow_up_mode: QueueMode,
     /// What steering does to the calls of a turn.
     pub interrupt_mode: InterruptMode,
-    /// The session's file, or where it will be.
+    /// The session's file, or where it will be; absent when nothing is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_file: Option<PathBuf>,
     /// Which session.
@@ -47,7 +50,7 @@ pub struct State {
     pub session_name: Option<String>,
     /// Whether room is made in the context without being asked for.
     pub auto_compaction_enabled: bool,
-    /// Messages of the live context.
+    /// As many messages the live context has.
     pub message_count: usize,
     /// Messages that wait.
     pub queued_message_count: usize,
@@ -58,26 +61,37 @@ pub struct State {
     /// What is to be done.
     pub todo_phases: Vec<TodoPhase>,
     /// What the model is told first.
-    pub system_prompt: Arc<str>,
+    #[schemars(with = "String")]
+    pub system_prompt: Arc<RawValue>,
     /// The tools the model is offered.
-    pub dump_tools: Vec<ToolDump>,
+    #[schemars(with = "Vec<ToolDump<'static>>")]
+    pub dump_tools: Arc<RawValue>,
     /// How full the context is.
     pub context_usage: ContextUsage,
 }
 
 /// A tool as the model is told of it.
-#[derive(Clone, Debug, Serialize)]
-pub struct ToolDump {
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ToolDump")]
+pub(crate) struct ToolDump<'a> {
     /// Its name.
-    pub name: String,
+    pub(crate) name: &'a str,
     /// What it does and how to use it.
-    pub description: String,
+    pub(crate) description: &'a str,
     /// JSON Schema of its arguments.
-    pub parameters: Arc<RawValue>,
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub(crate) parameters: &'a RawValue,
+}
+
+/// What the messages of the live context come to, and of which state of the session that is true.
+pub(super) struct Tally {
+    of: (SessionId, usize, Option<EntryId>),
+    messages: usize,
+    tokens: u64,
 }
 
 /// How full the context is.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextUsage {
     /// Tokens of the next request.
@@ -89,7 +103,7 @@ pub struct ContextUsage {
 }
 
 /// A user's message that can be branched at.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchMessage {
     /// Its entry.
@@ -103,13 +117,15 @@ impl Conversation {
     pub fn state(&self) -> State {
         let (steering_mode, follow_up_mode, interrupt_mode) = self.queues().modes();
         let (work, waiting) = (&self.inner.work, self.queues().len());
-        let (thinking_level, context_usage) = (self.thinking(), self.context_usage());
+        let thinking_level = self.thinking();
         let (is_streaming, is_compacting) = (self.is_streaming(), work.has_part(Part::Compaction));
         let auto_compaction_enabled = self.auto_compaction();
         // Asked before the session is looked at: whoever knows what goes on may want to look at it.
         let is_settled = work.job().is_none() && waiting == 0;
         let live = &mut *self.live();
         live.offer.refresh(&live.pipeline);
+        let (message_count, tokens) = self.tally(&live.session);
+        let (system_prompt, dump_tools) = live.offer.dump(&live.system_prompt);
         State {
             model: live.model.clone(),
             thinking_level,
@@ -122,14 +138,14 @@ impl Conversation {
             session_id: live.session.id().clone(),
             session_name: live.session.name().map(str::to_owned),
             auto_compaction_enabled,
-            message_count: context::told(&live.session).len(),
+            message_count,
             queued_message_count: waiting,
             pending_message_count: waiting,
             is_settled,
             todo_phases: self.inner.todos.phases(),
-            system_prompt: live.system_prompt.clone(),
-            dump_tools: live.offer.definitions().iter().map(ToolDump::from).collect(),
-            context_usage,
+            system_prompt,
+            dump_tools,
+            context_usage: ContextUsage::new(tokens, live.model.context_window),
         }
     }
 
@@ -146,9 +162,21 @@ impl Conversation {
     /// How full the context is.
     pub fn context_usage(&self) -> ContextUsage {
         let live = self.live();
-        let (tokens, context_window) = (tokens::of_context(&live.session), live.model.context_window);
-        let percent = if context_window == 0 { 0.0 } else { tokens as f64 * 100.0 / context_window as f64 };
-        ContextUsage { tokens, context_window, percent }
+        ContextUsage::new(self.tally(&live.session).1, live.model.context_window)
+    }
+
+    /// How many messages and tokens the live context has. Counted again only when the session has changed:
+    /// hosts ask often, and sessions are long.
+    fn tally(&self, session: &Session) -> (usize, u64) {
+        let of = (session.id().clone(), session.tree().nodes().len(), session.leaf().cloned());
+        let mut known = self.inner.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let tally = match known.take() {
+            Some(tally) if tally.of == of => tally,
+            _ => Tally { of, messages: context::told(session).len(), tokens: tokens::of_context(session) },
+        };
+        let counted = (tally.messages, tally.tokens);
+        *known = Some(tally);
+        counted
     }
 
     /// All messages of the user that have text, oldest first.
@@ -182,16 +210,16 @@ impl Conversation {
     }
 }
 
+impl ContextUsage {
+    fn new(tokens: u64, context_window: u64) -> Self {
+        let percent = if context_window == 0 { 0.0 } else { tokens as f64 * 100.0 / context_window as f64 };
+        Self { tokens, context_window, percent }
+    }
+}
+
 fn said(entry: &Entry) -> Option<String> {
     let EntryBody::Message { message } = &entry.body else { return None };
     let Message::User(message) = message.as_ref() else { return None };
     let text: String = message.content.iter().filter_map(UserBlock::as_text).collect();
     (!text.trim().is_empty()).then_some(text)
-}
-
-impl From<&dryad_provider::request::ToolDefinition> for ToolDump {
-    fn from(tool: &dryad_provider::request::ToolDefinition) -> Self {
-        let (name, description) = (tool.name.clone(), tool.description.clone());
-        Self { name, description, parameters: tool.parameters.clone() }
-    }
 }

@@ -58,6 +58,6 @@ fn a_word_that_is_not_in_the_list_is_told_with_the_list() {
     ) else {
         panic!("not read")
     };
-    let told = mode.known("mode", &QueueModeName::ALL).unwrap_err();
+    let told = mode.known("mode", &dryad_agent::queue::QueueMode::ALL).unwrap_err();
     assert_eq!(told, r#"Invalid mode "some": expected one of "all", "one-at-a-time""#);
 }

@@ -168,3 +168,99 @@ async fn permission_is_asked_for_by_a_confirmation() {
         assert_eq!(answer, expected);
     }
 }
+
+/// What the founding implementation's demonstration of dialogs says and hears, frame by frame. Extensions are
+/// none here, so the test stands in the demonstration's place; all else is as recorded, the ids aside.
+#[tokio::test]
+async fn the_recorded_demonstration_of_an_extension_goes_the_same_way() {
+    let stage = Stage::new();
+    let cancel = CancellationToken::new();
+    let patient = Limits { cancel: &cancel, timeout: FOR_EVER };
+    let hasty = Limits { cancel: &cancel, timeout: Some(Duration::from_millis(400)) };
+    let demonstration = async {
+        let options = ["red".to_owned(), "green".to_owned()];
+        let picked = stage.dialogs.select("Pick one", &options, patient).await;
+        let sure = stage.dialogs.confirm("Confirm", "Continue?", patient).await;
+        let name = stage.dialogs.input("Branch name", Some("feature/..."), patient).await;
+        let body = stage.dialogs.editor("Edit text", Some("line 1\nline 2"), patient).await;
+        let late = stage.dialogs.confirm("Times out", "No answer comes", hasty).await;
+        let gone = stage.dialogs.input("Dismissed", Some("cancel me"), patient).await;
+        json!({"picked": picked, "sure": sure, "name": name, "body": body, "late": late, "gone": gone})
+    };
+    let heard = [
+        (
+            json!({"method": "select", "title": "Pick one", "options": ["red", "green"]}),
+            Some(json!({"value": "green"})),
+        ),
+        (json!({"method": "confirm", "title": "Confirm", "message": "Continue?"}), Some(json!({"confirmed": true}))),
+        (
+            json!({"method": "input", "title": "Branch name", "placeholder": "feature/..."}),
+            Some(json!({"value": "feature/rpc"})),
+        ),
+        (
+            json!({"method": "editor", "title": "Edit text", "prefill": "line 1\nline 2"}),
+            Some(json!({"value": "edited"})),
+        ),
+        (json!({"method": "confirm", "title": "Times out", "message": "No answer comes", "timeout": 400}), None),
+        (
+            json!({"method": "input", "title": "Dismissed", "placeholder": "cancel me"}),
+            Some(json!({"cancelled": true})),
+        ),
+    ];
+    let host = async {
+        for (expected, answer) in heard {
+            let request = stage.request().await;
+            let mut whole = json!({"type": "extension_ui_request", "id": request["id"]});
+            whole.as_object_mut().unwrap().extend(expected.as_object().unwrap().clone());
+            assert_eq!(request, whole);
+            // Where no answer comes, the next request does after a while.
+            if let Some(mut answer) = answer {
+                answer["id"] = request["id"].clone();
+                stage.respond(&request["id"], answer);
+            }
+        }
+    };
+    let (told, ()) = tokio::join!(demonstration, host);
+    let expected = json!({
+        "picked": "green", "sure": true, "name": "feature/rpc", "body": "edited", "late": false, "gone": null,
+    });
+    assert_eq!(told, expected);
+    let lines = ["one".to_owned(), "two".to_owned()];
+    for request in [
+        UiRequest::Notify { message: "done", notify_type: Some(NotifyType::Info) },
+        UiRequest::SetStatus { status_key: "demo", status_text: Some("busy") },
+        UiRequest::SetStatus { status_key: "demo", status_text: None },
+        UiRequest::SetWidget { widget_key: "demo", widget_lines: Some(&lines), widget_placement: None },
+        UiRequest::SetWidget { widget_key: "demo", widget_lines: None, widget_placement: None },
+        UiRequest::SetEditorText { text: "typed for you" },
+    ] {
+        stage.dialogs.tell(&request);
+    }
+    let error = crate::event::WireEvent::ExtensionError {
+        extension_path: "command:uifail".to_owned(),
+        event: "command".to_owned(),
+        error: "demo failure".to_owned(),
+    };
+    stage.outbox.send(&error);
+    let mut told = stage.sent();
+    for frame in &mut told {
+        frame.as_object_mut().unwrap().shift_remove("id");
+    }
+    let ui = |fields: Value| {
+        let mut frame = json!({"type": "extension_ui_request"});
+        frame.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        frame
+    };
+    let expected = [
+        ui(json!({"method": "notify", "message": "done", "notifyType": "info"})),
+        ui(json!({"method": "setStatus", "statusKey": "demo", "statusText": "busy"})),
+        ui(json!({"method": "setStatus", "statusKey": "demo"})),
+        ui(json!({"method": "setWidget", "widgetKey": "demo", "widgetLines": ["one", "two"]})),
+        ui(json!({"method": "setWidget", "widgetKey": "demo"})),
+        ui(json!({"method": "set_editor_text", "text": "typed for you"})),
+        json!({
+            "type": "extension_error", "extensionPath": "command:uifail", "event": "command", "error": "demo failure",
+        }),
+    ];
+    assert_eq!(told, expected);
+}

@@ -5,9 +5,9 @@ use crate::data::{Disposed, Disposition};
 use crate::desk::Desk;
 use crate::dispatch::Outcome;
 use crate::response::Reply;
-use dryad_agent::conversation::Delivery;
+use dryad_agent::conversation::{Accepted, Delivery};
 use dryad_protocol::content::{ImageBlock, UserBlock};
-use dryad_protocol::message::UserMessage;
+use dryad_protocol::message::{FileMentionMessage, Message, UserMessage};
 
 pub(crate) async fn handle(desk: &Desk, command: PromptCommand) -> Outcome {
     match command {
@@ -24,7 +24,7 @@ pub(crate) async fn handle(desk: &Desk, command: PromptCommand) -> Outcome {
         PromptCommand::AbortAndPrompt { message, images } => {
             desk.dialogs.withdraw_all();
             let message = said(desk, message, images);
-            Outcome::Start(desk.conversation.abort_and_accept(message).await)
+            Outcome::Start(with_files(desk, &message, desk.conversation.abort_and_accept(message.clone()).await))
         }
     }
 }
@@ -36,10 +36,19 @@ fn prompt(desk: &Desk, message: UserMessage, behavior: Option<Given<StreamingBeh
         Err(error) => return Outcome::Answer(Reply::Refused(error)),
     };
     match (desk.conversation.accept(message.clone()), behavior) {
-        (Ok(accepted), _) => Outcome::Start(accepted),
+        (Ok(accepted), _) => Outcome::Start(with_files(desk, &message, accepted)),
         (Err(_busy), Some(StreamingBehavior::Steer)) => queue(desk, message, Delivery::Steer),
         (Err(_busy), Some(StreamingBehavior::FollowUp)) => queue(desk, message, Delivery::FollowUp),
         (Err(error), None) => Outcome::Late(error.to_string()),
+    }
+}
+
+/// The prompt with the files that it names.
+fn with_files(desk: &Desk, message: &UserMessage, accepted: Accepted) -> Accepted {
+    let texts: String = message.content.iter().filter_map(UserBlock::as_text).collect();
+    match desk.program.mentioned(&texts) {
+        files if files.is_empty() => accepted,
+        files => accepted.after(Message::FileMention(FileMentionMessage { files, timestamp: message.timestamp })),
     }
 }
 

@@ -2,9 +2,7 @@
 
 use super::safety;
 use crate::command::SessionCommand;
-use crate::data::{
-    BranchMessage, BranchMessages, Branched, Changed, Commands, Exported, LastText, Messages, SessionStats,
-};
+use crate::data::{BranchMessages, Branched, Changed, Commands, Exported, LastText, Messages, SessionStats};
 use crate::desk::Desk;
 use crate::response::Reply;
 use dryad_agent::conversation::ConversationError;
@@ -31,10 +29,7 @@ pub(crate) async fn handle(desk: &Arc<Desk>, command: SessionCommand) -> Reply {
             desk.dialogs.withdraw_all();
             changed(desk, conversation.clone_branch().await)
         }
-        SessionCommand::GetBranchMessages => {
-            let messages = conversation.branch_messages().into_iter().map(BranchMessage::from).collect();
-            Reply::data(&BranchMessages { messages })
-        }
+        SessionCommand::GetBranchMessages => Reply::data(&BranchMessages { messages: conversation.branch_messages() }),
         SessionCommand::GetSessionStats => {
             let (stats, usage) = (conversation.stats(Scope::Branch), conversation.context_usage());
             Reply::data(&SessionStats::new(stats, usage))

@@ -1,14 +1,14 @@
 //! What there is, and what the host brings along.
 
 use crate::command::StateCommand;
-use crate::data::{SessionState, Todos, ToolNames};
+use crate::data::{Todos, ToolNames};
 use crate::desk::Desk;
 use crate::outbox::UpdateMode;
 use crate::response::Reply;
 
 pub(crate) fn handle(desk: &Desk, command: StateCommand) -> Reply {
     match command {
-        StateCommand::GetState => Reply::data(&SessionState::from(desk.conversation.state())),
+        StateCommand::GetState => Reply::data(&desk.conversation.state()),
         StateCommand::SetTodos { phases } => Reply::data(&Todos { todo_phases: desk.conversation.set_todos(phases) }),
         StateCommand::SetHostTools { tools } => match desk.host_tools.replace(tools, &desk.conversation.pipeline()) {
             Ok(tool_names) => Reply::data(&ToolNames { tool_names }),

@@ -57,6 +57,9 @@ fn files(mention: &FileMentionMessage) -> Vec<UserBlock> {
     let blocks = mention.files.iter().flat_map(|file| {
         let text = match &file.image {
             Some(_) => format!("<file path=\"{}\"> is this picture:", file.path),
+            None if file.skipped_reason.is_some() => {
+                format!("<file path=\"{}\"> is too long to be shown here; read the parts you need.", file.path)
+            }
             None => format!("<file path=\"{}\">\n{}\n</file>", file.path, file.content),
         };
         [Some(UserBlock::text(text)), file.image.clone().map(UserBlock::Image)]

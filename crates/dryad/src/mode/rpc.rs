@@ -6,6 +6,7 @@
 //!
 //! Standard output belongs to the wire; everything else that is to be said goes to standard error.
 
+mod mention;
 mod program;
 
 use super::changes::recover_known;
@@ -63,7 +64,7 @@ async fn serve(options: RunOptions, stops: &Stops) -> Result<Exit, Failure> {
     let memory = Arc::new(Memory::around(workshop.home.root(), &options.workdir));
     recover_known(&memory, &workshop.home, &options.workdir);
     let wire = Wire::new(line.mask.clone(), wire_settings());
-    let program = Around::new(&workshop.settings, &options.workdir, &line.mask, &sessions)?;
+    let program = Around::new(&workshop.settings, &options.workdir, &line.mask, &sessions);
     let hands = Hands {
         home: workshop.home.clone(),
         settings: Settings { todo: TodoSettings::default(), ..workshop.settings.clone() },

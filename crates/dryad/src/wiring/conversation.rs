@@ -2,6 +2,7 @@
 //! every session that it carries on. What print mode and host programs talk to.
 
 use super::safety::Asked;
+use super::scope::scope;
 use super::{Bench, Line, Memory, Place, equipment};
 use crate::home::{Home, project_directory};
 use crate::options::RunOptions;
@@ -64,7 +65,7 @@ pub(crate) fn conversation(hands: Hands, session: Session) -> Result<Conversatio
     let made = Conversation::new(Setup {
         provider: hands.line.provider.clone(),
         models: hands.line.models.clone(),
-        scope: Vec::new(),
+        scope: scope(&given.scope, &*hands.line.models),
         model: (chosen.model.clone(), asked(is_named)),
         thinking: (chosen.thinking, asked(chosen.thinking_is_asked)),
         session,

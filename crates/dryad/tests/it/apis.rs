@@ -110,7 +110,8 @@ impl Api {
     }
 }
 
-fn events(events: impl IntoIterator<Item = Value>) -> String {
+/// The events as a stream carries them.
+pub(crate) fn events(events: impl IntoIterator<Item = Value>) -> String {
     let event = |value: Value| {
         let name = value["type"].as_str().map(|name| format!("event: {name}\n")).unwrap_or_default();
         format!("{name}data: {value}\n\n")

@@ -1,15 +1,16 @@
 //! What the wire has this program do: run a command of the user, show an operation, write a page.
 
+use super::mention::mentioned;
 use crate::args::PlaceArguments;
 use crate::mode::kept::Sessions;
 use crate::mode::{sessions, show};
-use crate::report::Failure;
 use crate::settings::Settings;
 use crate::wiring::{floor, shell_tool};
 use dryad_agent::conversation::Conversation;
 use dryad_effects::landlock::Floor;
 use dryad_effects::process::{self, Surroundings};
 use dryad_protocol::command::{CommandOutput, CommandSpec};
+use dryad_protocol::message::MentionedFile;
 use dryad_rpc::program::{Program, SHOWN_BYTES, ShellRun};
 use dryad_safety::artifact::Artifacts;
 use dryad_safety::mask::Mask;
@@ -21,6 +22,7 @@ use dryad_tools::bash::BashTool;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -29,9 +31,17 @@ const SECONDS: u64 = 10 * 365 * 24 * 60 * 60;
 
 /// The program around the wire.
 pub(super) struct Around {
-    shell: BashTool,
+    settings: Settings,
     workdir: PathBuf,
+    mask: Mask,
     sessions: Sessions,
+    /// Made for the user's first command: most hosts never send one.
+    shell: OnceLock<Shell>,
+}
+
+/// What commands of the user run with.
+struct Shell {
+    tool: BashTool,
     surroundings: Surroundings,
     /// What keeps a command from deleting files outside the granted roots, where the kernel can.
     floor: Option<Floor>,
@@ -41,25 +51,30 @@ pub(super) struct Around {
 
 impl Around {
     /// The program in this directory.
-    ///
-    /// # Errors
-    ///
-    /// When no temporary directory can be made.
-    pub(super) fn new(settings: &Settings, workdir: &Path, mask: &Mask, sessions: &Sessions) -> Result<Self, Failure> {
-        let outputs = tempfile::Builder::new().prefix("dryad-rpc-").tempdir();
-        let outputs =
-            outputs.map_err(|error| Failure::failed(format!("cannot make a temporary directory: {error}")))?;
-        let artifacts = Artifacts::new(outputs.path());
-        Ok(Self {
-            shell: shell_tool(settings),
+    pub(super) fn new(settings: &Settings, workdir: &Path, mask: &Mask, sessions: &Sessions) -> Self {
+        Self {
+            settings: settings.clone(),
             workdir: workdir.to_owned(),
+            mask: mask.clone(),
             sessions: Sessions { places: sessions.places.clone(), workdir: sessions.workdir.clone() },
-            surroundings: Surroundings { mask: mask.clone(), artifacts },
-            floor: floor(settings, workdir),
-            _outputs: outputs,
-        })
+            shell: OnceLock::new(),
+        }
     }
 
+    fn shell(&self) -> Result<&Shell, String> {
+        if let Some(shell) = self.shell.get() {
+            return Ok(shell);
+        }
+        let outputs = tempfile::Builder::new().prefix("dryad-rpc-").tempdir();
+        let outputs = outputs.map_err(|error| format!("cannot make a temporary directory: {error}"))?;
+        let artifacts = Artifacts::new(outputs.path());
+        let surroundings = Surroundings { mask: self.mask.clone(), artifacts };
+        let (tool, floor) = (shell_tool(&self.settings), floor(&self.settings, &self.workdir));
+        Ok(self.shell.get_or_init(|| Shell { tool, surroundings, floor, _outputs: outputs }))
+    }
+}
+
+impl Shell {
     /// Where all of an output is that is sent in part.
     fn full_output(&self, output: &CommandOutput) -> Option<PathBuf> {
         let artifacts = &self.surroundings.artifacts;
@@ -72,9 +87,9 @@ impl Around {
     }
 
     /// The command as the shell tool would run it, without its time limit.
-    fn spec(&self, command: &str) -> Result<CommandSpec, String> {
+    fn spec(&self, command: &str, workdir: &Path) -> Result<CommandSpec, String> {
         let arguments = json!({ "command": command }).as_object().cloned().unwrap_or_default();
-        match self.shell.plan(arguments, &PlanContext::new(&self.workdir)) {
+        match self.tool.plan(arguments, &PlanContext::new(workdir)) {
             Ok(Plan::Act(Effect::Command(spec))) => Ok(CommandSpec { timeout_seconds: SECONDS, ..spec }),
             Ok(Plan::Act(_) | Plan::Answer(_) | Plan::Propose(_)) => Err("the command cannot be run".to_owned()),
             Err(error) => Err(error.to_string()),
@@ -90,12 +105,17 @@ impl Program for Around {
         on_update: &'a (dyn Fn(String) + Send + Sync),
     ) -> BoxFuture<'a, Result<ShellRun, String>> {
         Box::pin(async move {
-            let spec = self.spec(command)?;
-            let ran = process::run_above(self.floor.as_ref(), &spec, &self.surroundings, cancel, on_update).await;
+            let shell = self.shell()?;
+            let spec = shell.spec(command, &self.workdir)?;
+            let ran = process::run_above(shell.floor.as_ref(), &spec, &shell.surroundings, cancel, on_update).await;
             let outcome = ran.map_err(|error| error.to_string())?;
-            let full_output = self.full_output(&outcome.output);
+            let full_output = shell.full_output(&outcome.output);
             Ok(ShellRun { outcome, full_output })
         })
+    }
+
+    fn mentioned(&self, text: &str) -> Vec<MentionedFile> {
+        mentioned(text, &self.workdir)
     }
 
     fn show_operation(&self, _: &Workspace, id: &str) -> Result<Value, String> {

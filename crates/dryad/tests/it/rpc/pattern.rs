@@ -25,7 +25,11 @@ pub(super) fn fits(pattern: &Value, value: &Value, names: &mut Names) -> bool {
             items.first().is_some_and(|first| first == "...")
                 || items.len() == given.len() && items.iter().zip(given).all(|(item, value)| fits(item, value, names))
         }
-        (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
+        (Value::Number(one), Value::Number(other)) => match (one.as_f64(), other.as_f64()) {
+            // Sums of fractions differ in their last digit.
+            (Some(one), Some(other)) => (one - other).abs() <= one.abs() * 1e-9,
+            (one, other) => one == other,
+        },
         (one, other) => one == other,
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `# …` | a remark |
 //! | `script […]` | the steps of the scripted model |
+//! | `answer [{…}]` | the events of one answer of a model on loopback, whose address is `$server` |
 //! | `file NAME "…"` | a file of the workspace |
 //! | `setting {…}`, `home NAME {…}` | the user's settings, another file of the user's |
 //! | `env NAME=VALUE`, `args …` | how the program is started |
@@ -18,8 +19,10 @@
 //! | `exit N` | the program ends so, and has said nothing more |
 
 use super::pattern::{Names, filled, fits};
+use crate::apis::events;
 use crate::scene::{Scene, signal};
 use dryad_rpc::schema;
+use dryad_testkit::loopback::{Loopback, Reply};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -65,6 +68,7 @@ enum Step {
     File(String, String),
     Setting(Value),
     Home(String, Value),
+    Answer(Vec<Value>),
     Environment(String, String),
     Arguments(Vec<String>),
     Send(Value),
@@ -107,6 +111,7 @@ impl Transcript {
                     _ => Step::ReceiveAny(vec![json()?]),
                 },
                 "script" => Step::Script(json()?),
+                "answer" => Step::Answer(serde_json::from_str(rest).map_err(at)?),
                 "setting" => Step::Setting(json()?),
                 "home" => {
                     let (name, content) = rest.split_once(' ').unwrap();
@@ -163,11 +168,17 @@ struct Host {
     seen: Vec<String>,
     /// Whether what is sent follows the published schema.
     sends_sense: bool,
+    /// The model on loopback.
+    _server: Option<Loopback>,
 }
 
 impl Host {
     fn start(scene: &Scene, steps: &[(usize, Step)]) -> Self {
         let mut arguments = vec!["--mode".to_owned(), "rpc".to_owned()];
+        let mut names = Names::new();
+        names.insert("$work".to_owned(), json!(scene.work()));
+        let server = server(steps);
+        names.extend(server.iter().map(|server| ("$server".to_owned(), json!(server.url()))));
         for (_, step) in steps {
             match step {
                 Step::Script(script) => {
@@ -176,7 +187,7 @@ impl Host {
                 }
                 Step::File(name, content) => scene.write(name, content),
                 Step::Setting(settings) => scene.write_home("settings.json", &settings.to_string()),
-                Step::Home(name, content) => scene.write_home(name, &content.to_string()),
+                Step::Home(name, content) => scene.write_home(name, &filled(content, &names).to_string()),
                 Step::Arguments(more) => arguments.extend(more.iter().cloned()),
                 _ => {}
             }
@@ -199,15 +210,13 @@ impl Host {
             }
         });
         let input = program.stdin.take();
-        let mut names = Names::new();
-        names.insert("$work".to_owned(), json!(scene.work()));
         let sends_sense = !steps.iter().any(|(_, step)| matches!(step, Step::Nonsense));
-        Self { program, input, lines, names, seen: Vec::new(), sends_sense }
+        Self { program, input, lines, names, seen: Vec::new(), sends_sense, _server: server }
     }
 
     fn step(&mut self, scene: &Scene, step: &Step) -> Result<(), String> {
         match step {
-            Step::Script(_) | Step::File(..) | Step::Setting(_) | Step::Home(..) => Ok(()),
+            Step::Script(_) | Step::File(..) | Step::Setting(_) | Step::Home(..) | Step::Answer(_) => Ok(()),
             Step::Environment(..) | Step::Arguments(_) | Step::Nonsense => Ok(()),
             Step::Send(frame) => {
                 let frame = filled(frame, &self.names);
@@ -307,6 +316,16 @@ impl Host {
         let status = self.program.wait().map_err(|error| error.to_string())?;
         if status.code() == Some(code) { Ok(()) } else { Err(format!("it ended with {status}")) }
     }
+}
+
+/// A server that gives the answers of a transcript, if it has any.
+fn server(steps: &[(usize, Step)]) -> Option<Loopback> {
+    let answers = steps.iter().filter_map(|(_, step)| match step {
+        Step::Answer(given) => Some(Reply::sse(events(given.iter().cloned()))),
+        _ => None,
+    });
+    let answers: Vec<Reply> = answers.collect();
+    (!answers.is_empty()).then(|| Loopback::start(answers).unwrap())
 }
 
 impl Drop for Host {
