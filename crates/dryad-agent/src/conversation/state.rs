@@ -154,6 +154,18 @@ impl Conversation {
         self.inner.work.job() == Some(Job::Prompt)
     }
 
+    /// What the model is told first.
+    pub fn system_prompt(&self) -> Arc<str> {
+        self.live().system_prompt.clone()
+    }
+
+    /// The tools the model is offered, each with what it is told of it.
+    pub fn offered_tools(&self) -> Vec<(String, String)> {
+        let live = &mut *self.live();
+        live.offer.refresh(&live.pipeline);
+        live.offer.definitions().iter().map(|tool| (tool.name.clone(), tool.description.clone())).collect()
+    }
+
     /// The live context, with commands of the user, messages of extensions and summaries.
     pub fn messages(&self) -> Vec<Arc<Message>> {
         self.with_session(context::told)

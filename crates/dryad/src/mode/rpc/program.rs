@@ -124,9 +124,8 @@ impl Program for Around {
     }
 
     fn export_html(&self, conversation: &Conversation, path: Option<PathBuf>) -> Result<PathBuf, String> {
-        let state = conversation.state();
-        let tools = state.dump_tools.into_iter().map(|tool| (tool.name, tool.description)).collect();
-        let extras = Extras { system_prompt: Some(state.system_prompt.to_string()), tools, ..Extras::default() };
+        let (system_prompt, tools) = (Some(conversation.system_prompt().to_string()), conversation.offered_tools());
+        let extras = Extras { system_prompt, tools, ..Extras::default() };
         conversation.with_session(|session| {
             let to = path.clone().unwrap_or_else(|| export::default_name(session).into());
             sessions::page(session, &self.sessions, &self.workdir.join(&to), extras)
