@@ -70,7 +70,7 @@ const CONTESTS: [Contest; 5] = [
         printed: TEXT,
     },
     Contest {
-        what: ["ast_grep, in all of 6,000 files, JSON", "ast_grep, in all of 6,000 files, JSON, memory"],
+        what: ["ast_grep as JSON, in all files", "ast_grep as JSON, in all files, memory"],
         pattern: "if ($A == null) { $$$B }",
         rewrite: None,
         printed: [Some("--json"), Some("--json=compact")],
