@@ -4,12 +4,15 @@ use crate::fingerprint::{Sighting, blob_id};
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// File contents by name, and the files that were read to plan. Cloning shares the bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
     blobs: HashMap<BlobId, Arc<[u8]>>,
+    /// Contents that lie in files, too large or too many to be held.
+    files: HashMap<BlobId, PathBuf>,
     sightings: HashMap<FilePath, Sighting>,
 }
 
@@ -22,9 +25,25 @@ impl Contents {
         id
     }
 
-    /// The bytes of this name, if they are kept.
+    /// The bytes of this name, if they are kept here.
     pub fn get(&self, id: BlobId) -> Option<&Arc<[u8]>> {
         self.blobs.get(&id)
+    }
+
+    /// Notes that a file holds this content, and will until the plan is carried out. Whoever needs it reads it a
+    /// piece at a time, and checks it.
+    pub fn lies_at(&mut self, id: BlobId, file: PathBuf) {
+        self.files.insert(id, file);
+    }
+
+    /// The file that holds the content of this name, if it is not kept here.
+    pub fn file(&self, id: BlobId) -> Option<&Path> {
+        self.files.get(&id).map(PathBuf::as_path)
+    }
+
+    /// Whether the content of this name is kept here, or lies in a file.
+    pub fn has(&self, id: BlobId) -> bool {
+        self.blobs.contains_key(&id) || self.files.contains_key(&id)
     }
 
     /// Remembers how a file was seen, so that it need not be read again as long as nobody writes to it.

@@ -15,11 +15,13 @@
 use crate::change_codec;
 use crate::contents::Contents;
 use crate::disk;
-use crate::fingerprint::blob_id;
+use crate::fingerprint::image_at;
 use crate::record_file::make_private_directory;
 use crate::rehearse::Rehearsed;
 use dryad_protocol::change_set::ChangeSet;
+use dryad_protocol::image::Image;
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,6 +29,12 @@ use std::path::{Path, PathBuf};
 const RECORD: &str = "record";
 const CHANGES: &str = "changes";
 const CLAIM: &str = "claim";
+
+/// Larger contents are left in their files.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+/// So many bytes of contents are held at most.
+const HELD: u64 = 64 * 1024 * 1024;
 
 /// The directory of a workspace's staged plans.
 #[derive(Clone, Debug)]
@@ -109,21 +117,18 @@ impl PendingFiles {
         }
     }
 
-    /// The change set of a plan and the bytes of its images, each checked against its name.
+    /// The change set of a plan and the contents of its images, each checked against its name. Large ones, and
+    /// those that would be too many in all, stay in their files.
     pub fn files(&self, id: &str) -> io::Result<(ChangeSet, Contents)> {
         let directory = self.directory.join(id);
         let changes = change_codec::decode(&fs::read(directory.join(CHANGES))?).map_err(io::Error::other)?;
         let mut contents = Contents::default();
+        let mut room = HELD;
         for entry in fs::read_dir(&directory)? {
-            let entry = entry?;
-            let Some(name) = entry.file_name().to_str().filter(|name| !is_own(name)).map(str::to_owned) else {
-                continue;
-            };
-            let bytes = fs::read(entry.path())?;
-            if blob_id(&bytes).to_string() != name {
-                return Err(io::Error::other(format!("{} is damaged", entry.path().display())));
+            let path = entry?.path();
+            if !path.file_name().and_then(OsStr::to_str).is_some_and(is_own) {
+                add(&mut contents, path, &mut room)?;
             }
-            contents.insert(bytes);
         }
         Ok((changes, contents))
     }
@@ -175,6 +180,27 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     disk::write(&mut file, bytes)
 }
 
+/// Adds what lies in this file, or that it lies there.
+fn add(contents: &mut Contents, path: PathBuf, room: &mut u64) -> io::Result<()> {
+    let image = image_at(&path)?;
+    let Image::File(file) = &image else { return Err(damaged(&path)) };
+    if path.file_name() != Some(OsStr::new(&file.blob.to_string())) {
+        return Err(damaged(&path));
+    }
+    match room.checked_sub(file.size).filter(|_| file.size <= LARGEST) {
+        Some(rest) => {
+            *room = rest;
+            contents.insert(fs::read(&path)?);
+        }
+        None => contents.lies_at(file.blob, path),
+    }
+    Ok(())
+}
+
+fn damaged(path: &Path) -> io::Error {
+    io::Error::other(format!("{} is damaged", path.display()))
+}
+
 fn is_own(name: &str) -> bool {
     matches!(name, RECORD | CHANGES | CLAIM)
 }
@@ -182,8 +208,9 @@ fn is_own(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fingerprint::blob_id;
     use dryad_protocol::change_set::Change;
-    use dryad_protocol::image::{FileImage, Image};
+    use dryad_protocol::image::FileImage;
     use dryad_protocol::path::FilePath;
 
     fn change() -> (ChangeSet, Contents) {
@@ -224,6 +251,24 @@ mod tests {
         assert!(matches!(pending.claim("a").unwrap(), Claimed::Busy));
         drop(first);
         assert!(matches!(pending.claim("a").unwrap(), Claimed::Yes(_)));
+    }
+
+    #[test]
+    fn what_is_large_stays_in_its_file_and_is_checked_all_the_same() {
+        let root = tempfile::tempdir().unwrap();
+        let pending = PendingFiles::new(root.path());
+        let bytes = vec![b'x'; usize::try_from(LARGEST).unwrap() + 1];
+        let mut contents = Contents::default();
+        let (blob, size) = (contents.insert(bytes.as_slice()), LARGEST + 1);
+        let after = Image::File(FileImage { blob, size, mode: 0o644, modified: None });
+        let changes = ChangeSet::new([Change { path: FilePath::new("/w/a"), before: Image::Absent, after }]);
+        pending.put("a", b"{}", Some((&changes, &contents))).unwrap();
+        let (_, read) = pending.files("a").unwrap();
+        assert!(read.has(blob) && read.get(blob).is_none());
+        let file = read.file(blob).unwrap();
+        assert_eq!(blob_id(&fs::read(file).unwrap()), blob);
+        fs::write(file, "other").unwrap();
+        assert!(pending.files("a").unwrap_err().to_string().contains("is damaged"));
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod blob;
 mod calls;
 mod check;
 mod collect;
+mod copy;
 mod enter;
 mod error;
 mod layout;

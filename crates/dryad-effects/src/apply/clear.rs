@@ -87,9 +87,8 @@ pub(super) fn unstage(unit: &Unit, contents: &Contents, vault: &Vault, staging: 
     if !unit.brings() {
         return Ok(());
     }
-    let mut keep = |blob: BlobId, place: &Path, _: Option<&Metadata>| match contents.get(blob) {
-        Some(_) => disk::remove_file(place),
-        None => vault.absorb(place, blob).map_err(in_vault),
+    let mut keep = |blob: BlobId, place: &Path, _: Option<&Metadata>| {
+        if contents.has(blob) { disk::remove_file(place) } else { vault.absorb(place, blob).map_err(in_vault) }
     };
     let (directories, others) = items([unit].into_iter(), |change| &change.after);
     open(&directories, |change| &change.after);

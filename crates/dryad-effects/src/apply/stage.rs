@@ -9,7 +9,7 @@ use crate::contents::Contents;
 use crate::disk;
 use crate::fingerprint::modified;
 use crate::parallel::in_parts;
-use crate::vault::Vault;
+use crate::vault::{Vault, VaultError};
 use dryad_protocol::image::{FileImage, Image};
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -49,9 +49,16 @@ fn put(item: &Item<'_>, contents: &Contents, vault: &Vault) -> Result<u64, Apply
             let linked = disk::symlink(target.as_path(), &place).and_then(|()| fs::symlink_metadata(&place));
             linked.map(|metadata| metadata.ino()).map_err(io_error("link beside", item.path()))
         }
-        Image::File(file) => match contents.get(file.blob) {
-            Some(bytes) => write(&place, bytes, file).map_err(io_error("write beside", item.path())),
-            None => take(item, file, &place, vault),
+        Image::File(file) => match (contents.get(file.blob), contents.file(file.blob)) {
+            (Some(bytes), _) => write(&place, bytes, file).map_err(io_error("write beside", item.path())),
+            (None, Some(from)) => {
+                let copied = vault.copy_from(from, file.blob, &place);
+                dressed(item, file, &place, copied)
+            }
+            (None, None) => {
+                let taken = vault.take_seen(file.blob, &place).map(|(_, metadata)| metadata);
+                dressed(item, file, &place, taken)
+            }
         },
     }
 }
@@ -66,15 +73,20 @@ fn write(place: &Path, bytes: &[u8], image: &FileImage) -> io::Result<u64> {
     Ok(file.metadata()?.ino())
 }
 
-fn take(item: &Item<'_>, image: &FileImage, place: &Path, vault: &Vault) -> Result<u64, ApplyError> {
-    let (_, metadata) = vault
-        .take_seen(image.blob, place)
-        .map_err(|error| ApplyError::MissingContent { path: item.change.path.clone(), reason: error.to_string() })?;
+/// The inode of a file that came from elsewhere to its place, with its mode and time set.
+fn dressed(
+    item: &Item<'_>,
+    image: &FileImage,
+    place: &Path,
+    came: Result<Metadata, VaultError>,
+) -> Result<u64, ApplyError> {
+    let metadata =
+        came.map_err(|error| ApplyError::MissingContent { path: item.change.path.clone(), reason: error.to_string() })?;
     dress(place, image, &metadata).map_err(io_error("set mode and time beside", item.path()))?;
     Ok(metadata.ino())
 }
 
-/// Gives a file that came from the vault its mode and time. One that was moved out mostly has them still.
+/// Gives a file that was not written here its mode and time. One that was moved out mostly has them still.
 fn dress(place: &Path, image: &FileImage, metadata: &Metadata) -> io::Result<()> {
     if metadata.mode() & 0o7777 != image.mode {
         disk::set_mode(place, image.mode)?;

@@ -2,15 +2,15 @@
 
 use super::blob::open;
 use super::calls::refuses_links;
+use super::copy::{expect_content, sync_named};
 use super::error::{VaultError, io_error};
 use super::layout::Temporary;
-use super::stream::{self, CopyError};
 use super::{Vault, is_gone, remove_quietly};
 use crate::disk;
 use crate::fingerprint::blob_id;
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -223,10 +223,6 @@ impl Vault {
         }
     }
 
-    fn new_file(&self) -> Result<(Temporary, File), VaultError> {
-        self.layout.temporary(create).map_err(io_error("write in", self.layout.blobs()))
-    }
-
     fn place_temporary(&self, temporary: Temporary, id: BlobId) -> Result<(), VaultError> {
         match self.place(temporary.path(), id)? {
             Placed::Here => {
@@ -237,34 +233,11 @@ impl Vault {
         }
     }
 
-    /// Clones or copies a file to a temporary name in the vault, verified.
-    fn copy_in(&self, from: &Path, id: BlobId) -> Result<Temporary, VaultError> {
-        let source = open(from).map_err(io_error("open", from))?;
-        let (temporary, file) = self.new_file()?;
-        match stream::copy(&self.calls, &source, &file) {
-            Ok(found) if found == id => Ok(temporary),
-            Ok(found) => Err(VaultError::Mismatch { path: FilePath::new(from), expected: id, found }),
-            Err(CopyError::Read(error)) => Err(io_error("read", from)(error)),
-            Err(CopyError::Write(error)) => Err(io_error("write", temporary.path())(error)),
-        }
-    }
-
     /// Makes a content and its name safe from a power cut.
     fn settle(&self, id: BlobId) -> Result<(), VaultError> {
         let blob = self.find(id)?;
         sync_named(&blob.file, &blob.path).map_err(io_error("sync", &blob.path))
     }
-}
-
-/// Makes a file and the name it has safe from a power cut.
-pub(super) fn sync_named(file: &File, path: &Path) -> io::Result<()> {
-    disk::sync(file)?;
-    path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
-}
-
-/// Makes a new file that its owner alone can read.
-pub(super) fn create(path: &Path) -> io::Result<File> {
-    disk::create(path)
 }
 
 /// Unlinks a file whose content has got the name `name`, which is taken back if that fails.
@@ -273,11 +246,6 @@ fn unlink_for(file: &Path, name: &Path) -> Result<(), VaultError> {
         remove_quietly(name);
         io_error("unlink", file)(error)
     })
-}
-
-fn expect_content(path: &Path, id: BlobId) -> Result<(), VaultError> {
-    let found = open(path).and_then(|file| stream::hash_of(&file)).map_err(io_error("read", path))?;
-    if found == id { Ok(()) } else { Err(VaultError::Mismatch { path: FilePath::new(path), expected: id, found }) }
 }
 
 /// Lets the owner read a file; returns the former mode if it had to change.

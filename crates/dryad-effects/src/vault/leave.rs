@@ -1,7 +1,7 @@
 //! How contents go out: moved by whoever holds the last reference, otherwise copied; or forgotten.
 
 use super::blob::Blob;
-use super::enter::{create, sync_named};
+use super::copy::{create, sync_named};
 use super::error::{VaultError, io_error};
 use super::stream::{self, CopyError};
 use super::{Vault, is_gone, remove_quietly};

@@ -64,7 +64,7 @@ impl Foreseen {
         self.packs.push(Rc::new(Pack::of(&plan.changes, &plan.contents)));
         for change in plan.changes.iter().filter(|change| moves_content(change)) {
             let (goes, comes) = (change.before.blob(), change.after.blob());
-            if let Some(blob) = comes.filter(|blob| plan.contents.get(*blob).is_none()) {
+            if let Some(blob) = comes.filter(|blob| !plan.contents.has(*blob)) {
                 self.moves.entry(blob).or_default().went += 1;
             }
             if let Some(blob) = goes {

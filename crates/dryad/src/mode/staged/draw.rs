@@ -129,6 +129,7 @@ impl<'a> Drawing<'a> {
     fn sides(&self, change: &Change, contents: &Contents) -> Sides {
         let content = |image: &Image| match image {
             Image::Absent | Image::Symlink { .. } | Image::Directory { .. } => Content::None,
+            Image::File(file) if contents.file(file.blob).is_some() => Content::Bytes { size: file.size },
             Image::File(file) => {
                 let kept = contents.get(file.blob).map(|bytes| bytes.to_vec());
                 let lost = || Content::Lost { size: file.size, why: "it was not kept".to_owned() };
