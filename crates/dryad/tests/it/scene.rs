@@ -83,7 +83,7 @@ impl Scene {
 
     /// The same in another directory.
     pub(crate) fn command_in(&self, directory: &Path, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dryad"));
+        let mut command = Command::new(program());
         command
             .args(arguments)
             .env_clear()
@@ -117,6 +117,11 @@ impl Scene {
     pub(crate) fn play(&self, more: &[&str]) -> Outcome {
         self.run(&[&["-p", "--script", "story.json"], more].concat())
     }
+}
+
+/// The program, or the copy of it that this user may run.
+fn program() -> PathBuf {
+    std::env::var_os("DRYAD_TEST_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_dryad").into()).into()
 }
 
 impl Outcome {

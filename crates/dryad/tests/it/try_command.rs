@@ -2,6 +2,7 @@
 
 mod git;
 mod on_terminal;
+mod user;
 
 use crate::rehearsal::print::{Print, print_of};
 use crate::scene::{Outcome, Scene, finish, names, signal, until};
