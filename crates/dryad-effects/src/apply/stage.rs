@@ -9,7 +9,7 @@ use crate::contents::Contents;
 use crate::disk;
 use crate::fingerprint::modified;
 use crate::parallel::in_parts;
-use crate::vault::{Vault, VaultError};
+use crate::vault::Vault;
 use dryad_protocol::image::{FileImage, Image};
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -49,18 +49,26 @@ fn put(item: &Item<'_>, contents: &Contents, vault: &Vault) -> Result<u64, Apply
             let linked = disk::symlink(target.as_path(), &place).and_then(|()| fs::symlink_metadata(&place));
             linked.map(|metadata| metadata.ino()).map_err(io_error("link beside", item.path()))
         }
-        Image::File(file) => match (contents.get(file.blob), contents.file(file.blob)) {
-            (Some(bytes), _) => write(&place, bytes, file).map_err(io_error("write beside", item.path())),
-            (None, Some(from)) => {
-                let copied = vault.copy_from(from, file.blob, &place);
-                dressed(item, file, &place, copied)
-            }
-            (None, None) => {
-                let taken = vault.take_seen(file.blob, &place).map(|(_, metadata)| metadata);
-                dressed(item, file, &place, taken)
-            }
-        },
+        Image::File(file) => put_file(item, file, contents, vault),
     }
+}
+
+fn put_file(item: &Item<'_>, image: &FileImage, contents: &Contents, vault: &Vault) -> Result<u64, ApplyError> {
+    let place = item.place();
+    if let Some(bytes) = contents.get(image.blob) {
+        return write(&place, bytes, image).map_err(io_error("write beside", item.path()));
+    }
+    let came = if let Some(file) = contents.gift(&item.change.path) {
+        vault.move_from(file, image.blob, &place)
+    } else if let Some(file) = contents.file(image.blob) {
+        vault.copy_from(file, image.blob, &place)
+    } else {
+        vault.take_seen(image.blob, &place).map(|(_, metadata)| metadata)
+    };
+    let metadata =
+        came.map_err(|error| ApplyError::MissingContent { path: item.change.path.clone(), reason: error.to_string() })?;
+    dress(&place, image, &metadata).map_err(io_error("set mode and time beside", item.path()))?;
+    Ok(metadata.ino())
 }
 
 fn write(place: &Path, bytes: &[u8], image: &FileImage) -> io::Result<u64> {
@@ -71,19 +79,6 @@ fn write(place: &Path, bytes: &[u8], image: &FileImage) -> io::Result<u64> {
         disk::set_modified(place, time)?;
     }
     Ok(file.metadata()?.ino())
-}
-
-/// The inode of a file that came from elsewhere to its place, with its mode and time set.
-fn dressed(
-    item: &Item<'_>,
-    image: &FileImage,
-    place: &Path,
-    came: Result<Metadata, VaultError>,
-) -> Result<u64, ApplyError> {
-    let metadata =
-        came.map_err(|error| ApplyError::MissingContent { path: item.change.path.clone(), reason: error.to_string() })?;
-    dress(place, image, &metadata).map_err(io_error("set mode and time beside", item.path()))?;
-    Ok(metadata.ino())
 }
 
 /// Gives a file that was not written here its mode and time. One that was moved out mostly has them still.

@@ -17,9 +17,11 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Where a new content lies until it is handed over.
+/// Where a content lies until somebody takes it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Content {
+    /// The path that has it, or had it.
+    pub path: FilePath,
     /// Its name.
     pub blob: BlobId,
     /// The file in the layer.

@@ -104,7 +104,8 @@ pub(super) fn changes(kept: Vec<Kept>) -> io::Result<Captured> {
         if let (Some(blob), Some(file)) = (change.before.blob(), file)
             && change.after.blob() != Some(blob)
         {
-            captured.contents.push(Content { blob, file: file.as_path().to_owned() });
+            let content = Content { path: change.path.clone(), blob, file: file.as_path().to_owned() };
+            captured.contents.push(content);
         }
         changes.push(change);
     }

@@ -4,7 +4,7 @@
 use super::Rehearsed;
 use crate::identity::{FOLDER, OWN_FILES};
 use dryad_protocol::change_set::{Change, ChangeSet};
-use dryad_protocol::image::{BlobId, Image};
+use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -29,9 +29,8 @@ pub(super) fn spare_in(rehearsed: &mut Rehearsed) {
         return;
     }
     let kept = ChangeSet::new(rehearsed.changes.iter().filter(|change| !is_spared(change)).cloned());
-    let needed: HashSet<BlobId> =
-        kept.iter().flat_map(|change| [change.before.blob(), change.after.blob()]).flatten().collect();
-    rehearsed.contents.retain(|content| needed.contains(&content.blob));
+    let needed: HashSet<&FilePath> = kept.iter().map(|change| &change.path).collect();
+    rehearsed.contents.retain(|content| needed.contains(&content.path));
     rehearsed.changes = kept;
 }
 

@@ -102,11 +102,22 @@ impl Rehearsed {
         }
     }
 
-    /// Moves the contents into a vault, one reference for each, where applying the change set takes them from.
+    /// The new contents of a dry run, for applying its change set: files of the layers become those of the tree. What
+    /// is applied so cannot be applied a second time, even if it failed.
+    pub fn gifts(&self) -> Contents {
+        let mut contents = Contents::default();
+        for content in &self.contents {
+            // An attribute too many does less harm than a change that is not applied.
+            capture::strip(&content.file).ok();
+            contents.give(content.path.clone(), content.blob, content.file.clone());
+        }
+        contents
+    }
+
+    /// Moves the old contents of a command that really ran into a vault, one reference for each.
     ///
-    /// When it fails the references are given up again, and with them the contents: the rehearsal cannot be applied
-    /// any more. A change set that is not applied after all leaves references that
-    /// [`take_back`](Self::take_back) gives up.
+    /// When it fails the references are given up again, and with them the contents. What is not recorded after all
+    /// leaves references that [`take_back`](Self::take_back) gives up.
     pub fn hand_over(&self, vault: &Vault) -> Result<(), VaultError> {
         for (index, content) in self.contents.iter().enumerate() {
             // An attribute too many does less harm than a change that is not applied.

@@ -10,6 +10,7 @@ use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
 use std::fs::{File, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 impl Vault {
@@ -21,6 +22,25 @@ impl Vault {
         let copied = self.copy_checked(from, id, &file, to);
         let seen = copied.and_then(|()| file.metadata().map_err(io_error("look at", to)));
         seen.inspect_err(|_| super::remove_quietly(to))
+    }
+
+    /// Moves a file that is not the vault's and must hold the content `id` to `to`, where nothing may stand; a look at
+    /// it. One that has other names, or lies on another file system, is copied, and left where it is.
+    pub(crate) fn move_from(&self, from: &Path, id: BlobId, to: &Path) -> Result<Metadata, VaultError> {
+        let file = open(from).map_err(io_error("open", from))?;
+        let metadata = file.metadata().map_err(io_error("look at", from))?;
+        if metadata.nlink() > 1 {
+            return self.copy_from(from, id, to);
+        }
+        let found = stream::hash_sized(&file, metadata.size()).map_err(io_error("read", from))?;
+        if found != id {
+            return Err(VaultError::Mismatch { path: FilePath::new(from), expected: id, found });
+        }
+        match (self.calls.rename_new)(from, to) {
+            Ok(()) => Ok(metadata),
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => self.copy_from(from, id, to),
+            Err(error) => Err(io_error("put the content at", to)(error)),
+        }
     }
 
     /// Clones or copies a file to a temporary name in the vault, verified.

@@ -39,7 +39,7 @@ pub(crate) async fn measure(place: &Place, figures: &mut Map<String, Value>) {
 async fn few(place: &Place, figures: &mut Map<String, Value>) {
     let root = place.work.join("few");
     fs::create_dir_all(&root).unwrap();
-    (0..20).for_each(|number| fs::write(root.join(number.to_string()), "content\n").unwrap());
+    (0..20).for_each(|number| fs::write(root.join(number.to_string()), format!("{number}\n")).unwrap());
     let workspace = Workspace::with_id(&place.home, "bench");
     let (mut applied, mut by_hand) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
@@ -60,7 +60,7 @@ fn written_by_hand(root: &Path, round: usize) -> f64 {
     let started = Instant::now();
     for number in 0..20 {
         let (fresh, place) = (root.with_extension("fresh"), root.join(number.to_string()));
-        fs::write(&fresh, format!("content {round}\n")).unwrap();
+        fs::write(&fresh, format!("{number} in round {round}\n")).unwrap();
         fs::File::open(&fresh).unwrap().sync_all().unwrap();
         fs::rename(&fresh, &place).unwrap();
     }

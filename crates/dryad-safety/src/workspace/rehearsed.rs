@@ -1,7 +1,6 @@
 //! What a command has changed in a rehearsal, or for real with its before-images kept, becomes one operation.
 
 use super::{Workspace, WorkspaceError, append_files, unusable};
-use dryad_effects::contents::Contents;
 use dryad_effects::identity;
 use dryad_effects::rehearse::Rehearsed;
 use dryad_effects::texts::Pack;
@@ -19,15 +18,8 @@ impl Workspace {
     /// Blocking, and not to be interrupted. An error says that nothing was changed, as with
     /// [`apply`](Workspace::apply); the rehearsal cannot be applied a second time.
     pub fn apply_rehearsed(&self, head: &OperationHead, rehearsed: &Rehearsed) -> Result<(), WorkspaceError> {
-        let changes = &rehearsed.changes;
         let pack = texts(rehearsed);
-        let vault = self.vault()?;
-        rehearsed.hand_over(vault)?;
-        let applied = self.apply_with(head, changes, &Contents::default(), &pack);
-        if applied.is_err() {
-            rehearsed.take_back(vault);
-        }
-        applied
+        self.apply_with(head, &rehearsed.changes, &rehearsed.gifts(), &pack)
     }
 
     /// Records what a command has really changed, so that it can be taken back: its before-images go to the vault.

@@ -92,7 +92,7 @@ fn look(pair: &Pair) -> io::Result<Compared> {
     }
     let content = match (&change.before, &change.after, &pair.after) {
         (before, Image::File(new), Some((file, _))) if before.blob() != Some(new.blob) => {
-            Some(Content { blob: new.blob, file: file.clone() })
+            Some(Content { path, blob: new.blob, file: file.clone() })
         }
         _ => None,
     };

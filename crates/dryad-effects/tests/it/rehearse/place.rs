@@ -8,6 +8,7 @@ use dryad_effects::process::Surroundings;
 use dryad_effects::record_file::RecordFile;
 use dryad_effects::rehearse::{Helper, Network, Rehearsal, RehearsalError, RehearsalRequest, Rehearsed, Rung, Streams};
 use dryad_effects::vault::Vault;
+use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::command::CommandSpec;
 use dryad_protocol::path::FilePath;
 use std::collections::BTreeMap;
@@ -123,24 +124,18 @@ impl Place {
 
     /// Applies what was rehearsed.
     pub(crate) fn apply(&self, rehearsed: &Rehearsed) -> Result<(), ApplyError> {
-        let vault = self.vault();
-        rehearsed.hand_over(&vault).unwrap();
-        let applied = self.apply_changes(&rehearsed.changes);
-        if applied.is_err() {
-            rehearsed.take_back(&vault);
-        }
-        applied
+        self.apply_changes(&rehearsed.changes, &rehearsed.gifts())
     }
 
     /// Takes back what was applied.
     pub(crate) fn undo(&self, rehearsed: &Rehearsed) -> Result<(), ApplyError> {
-        self.apply_changes(&rehearsed.changes.inverse())
+        self.apply_changes(&rehearsed.changes.inverse(), &Contents::default())
     }
 
-    fn apply_changes(&self, changes: &dryad_protocol::change_set::ChangeSet) -> Result<(), ApplyError> {
+    fn apply_changes(&self, changes: &ChangeSet, contents: &Contents) -> Result<(), ApplyError> {
         let log = self.root().join("log");
         let applier = Applier::new(self.root().join("journal"), log.clone(), self.vault());
-        let request = Request { changes, contents: &Contents::default(), record: "rehearsed" };
+        let request = Request { changes, contents, record: "rehearsed" };
         applier.apply(&request, &mut |_| RecordFile::new(log.clone()).append(b"rehearsed\n"))
     }
 
