@@ -229,9 +229,15 @@ async fn inside_a_supervisor() {
 async fn inside_until_killed() {
     let Some(files) = files() else { return };
     let place = std::mem::ManuallyDrop::new(Place::within(&files));
-    let mut request = place.request("echo x > file; mkdir closed; chmod 000 closed; touch ../../ready 2>/dev/null; echo ready > ready; sleep 987654");
+    let writes = "echo x > file; mkdir closed; chmod 000 closed; touch ../../ready 2>/dev/null; echo ready > ready";
+    let mut request = place.request(&format!("{writes}; sleep {}", long_sleep(std::process::id())));
     request.state = files.join("state");
     drop(place.start(&request).await);
+}
+
+/// A time to sleep that names who starts it, since this test may run twice at once.
+fn long_sleep(starter: u32) -> String {
+    format!("{}", 9_000_000 + starter)
 }
 
 #[tokio::test]
@@ -253,8 +259,9 @@ async fn a_killed_rehearsal_leaves_no_process_no_mount_and_the_next_start_sweeps
         claims.map(|claim| claim.join("0/upper/ready")).find(|ready| ready.exists())
     };
     super::place::eventually(is_there).await;
-    let sleeps = || super::commands::is_running(&["sleep", "987654"]);
-    assert_eq!(sleeps(), 1);
+    let long = long_sleep(child.id());
+    let sleeps = || super::commands::is_running(&["sleep", &long]);
+    super::place::eventually(|| (sleeps() == 1).then_some(())).await;
     let before = print_of(&files.join("state")).len();
     assert!(before > 3);
     child.kill().unwrap();
