@@ -1,12 +1,12 @@
 //! All of this once more as an ordinary user, when root runs the tests.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::Path;
 use std::process::Command;
 
 /// An id that nobody has.
-const SOMEBODY: &str = "61234";
+const SOMEBODY: u32 = 61_234;
 
 /// Puts a program where anybody can run it.
 fn publish(program: &Path, place: &Path) {
@@ -25,10 +25,13 @@ fn an_ordinary_user_can_do_all_of_it() {
     publish(&std::env::current_exe().unwrap(), &tests);
     publish(Path::new(env!("CARGO_BIN_EXE_dryad")), &program);
     fs::create_dir(&files).unwrap();
-    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    fs::set_permissions(&files, fs::Permissions::from_mode(0o777)).unwrap();
+    for directory in [place.path(), &files] {
+        chown(directory, Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let id = SOMEBODY.to_string();
     let output = Command::new("setpriv")
-        .args(["--reuid", SOMEBODY, "--regid", SOMEBODY, "--clear-groups", "--inh-caps=-all"])
+        .args(["--reuid", &id, "--regid", &id, "--clear-groups", "--inh-caps=-all"])
         .arg(tests)
         .args(["try_command::", "--test-threads=2"])
         .envs([("DRYAD_TEST_PROGRAM", &program), ("TMPDIR", &files), ("HOME", &files)])
