@@ -132,10 +132,13 @@ fn way(output: Output) -> Way {
 /// Runs the prompt in its conversation, which tells `sink`.
 async fn play(line: &Line, said: Said<'_>, sink: Arc<dyn EventSink>, stops: &Stops) -> Result<Played, Failure> {
     let Said { prompt, session, sessions, options, workshop, memory } = said;
+    let mut settings = workshop.settings.clone();
+    // The prompt has been answered: nobody asked for more, and the answer is what is printed.
+    settings.compaction.auto_continue.get_or_insert(false);
     let hands = Hands {
         options,
         home: workshop.home.clone(),
-        settings: workshop.settings.clone(),
+        settings,
         line: line.clone(),
         memory: memory.clone(),
         sink,

@@ -136,7 +136,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("compaction.thresholdPercent", Kind::Limit, "-1", Scope::Everywhere,
         "Above such a part of the window it happens, in percent."),
     key("compaction.autoContinue", Kind::Boolean, "true", Scope::Everywhere,
-        "Whether the work goes on by itself afterwards."),
+        "Whether the work goes on by itself afterwards; with `-p` only if this is set."),
     key("compaction.idleEnabled", Kind::Boolean, "false", Scope::Everywhere,
         "Whether a long context is summarised while nothing is asked for. Only a program that stays, such as a host's, gets to it."),
     key("compaction.idleThresholdTokens", Kind::Count, "200000", Scope::Everywhere,

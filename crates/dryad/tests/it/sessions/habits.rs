@@ -49,7 +49,7 @@ fn what_is_left_to_do_leads_the_model_and_follows_the_session() {
 fn room_is_made_when_the_window_fills_up() {
     // Whoever asks, for an answer or for a summary, is told the same.
     let (scene, server) = talkative(&["To talk."; 8]);
-    let compaction = json!({"thresholdTokens": 5, "keepRecentTokens": 1, "autoContinue": false});
+    let compaction = json!({"thresholdTokens": 5, "keepRecentTokens": 1});
     scene.write_home("settings.json", &json!({"compaction": compaction}).to_string());
     scene.ask(&["The first prompt."]).done();
     let [file] = files(&scene).try_into().unwrap();
@@ -60,6 +60,8 @@ fn room_is_made_when_the_window_fills_up() {
     assert!(summaries.iter().any(|line| line["summary"].as_str().unwrap().contains("To talk.")), "{after:?}");
     assert!(after.len() > before.len() && after[..before.len()] == before[..], "what was said stays said");
     assert!(!carried(&server).is_empty());
+    let answers = after.iter().filter(|line| line["message"]["role"] == "assistant").count();
+    assert_eq!(answers, 2, "what was answered is over: {after:?}");
 }
 
 #[test]
