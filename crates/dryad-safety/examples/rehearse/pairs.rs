@@ -2,7 +2,6 @@
 
 use crate::place::{Place, share};
 use serde_json::{Map, Value, json};
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,9 +10,6 @@ const MANY: usize = 40;
 
 /// Rounds of what takes longer.
 const FEW: usize = 5;
-
-/// Functions of the program that is built.
-const FUNCTIONS: usize = 500;
 
 pub(crate) async fn measure(place: &Place, tree: &Path, figures: &mut Map<String, Value>) {
     let (plain, rehearsed) = alternate(place, "true", &place.work, MANY).await;
@@ -32,27 +28,12 @@ pub(crate) async fn measure(place: &Place, tree: &Path, figures: &mut Map<String
     let package = place.work.join("package");
     fs::create_dir_all(package.join("src")).unwrap();
     fs::write(package.join("Cargo.toml"), "[package]\nname = \"tiny\"\nedition = \"2021\"\n[workspace]\n").unwrap();
-    fs::write(package.join("src/main.rs"), program()).unwrap();
+    fs::write(package.join("src/main.rs"), "fn main() {\n    println!(\"hello\");\n}\n").unwrap();
     place.plain(&place.request("cargo build -q --offline --target-dir target", &package)).await;
     let build = "echo '// more' >> src/main.rs && cargo build -q --offline --target-dir target";
     let (plain, rehearsed) = alternate(place, build, &package, FEW * 2).await;
     add(figures, "build_plain", share(plain, 0.5));
     add(figures, "build_rehearsed", share(rehearsed, 0.5));
-}
-
-/// A program that takes about as long to build as a small package of a real project.
-fn program() -> String {
-    let mut text = String::new();
-    for number in 0..FUNCTIONS {
-        writeln!(
-            text,
-            "fn f{number}(words: &[&str]) -> String {{\n    let mut seen = std::collections::BTreeMap::new();\n    \
-             for word in words {{ *seen.entry(word.len() + {number}).or_insert(0) += 1; }}\n    format!(\"{{seen:?}}\")\n}}"
-        )
-        .unwrap();
-    }
-    let calls: String = (0..FUNCTIONS).map(|number| format!("    println!(\"{{}}\", f{number}(&words));\n")).collect();
-    text + "fn main() {\n    let words = [\"a\", \"bc\"];\n" + &calls + "}\n"
 }
 
 /// The milliseconds of both ways, round by round.
