@@ -79,6 +79,44 @@ impl Bench {
 }
 
 #[test]
+fn a_content_that_lies_in_a_file_is_copied_and_stays_there() {
+    let mut bench = Bench::new();
+    fs::write(bench.at("a"), "old").unwrap();
+    let kept = bench.root.path().join("kept");
+    fs::write(&kept, "new").unwrap();
+    let Image::File(image) = image_at(&kept).unwrap() else { panic!("no file") };
+    bench.contents.lies_at(image.blob, kept.clone());
+    let changes = ChangeSet::new([bench.change("a", Image::File(FileImage { mode: 0o640, ..image }))]);
+    let before = bench.snapshot();
+    bench.apply(&changes).unwrap();
+    assert_eq!((fs::read(bench.at("a")).unwrap(), fs::read(&kept).unwrap()), (b"new".to_vec(), b"new".to_vec()));
+    assert_eq!(fs::metadata(bench.at("a")).unwrap().permissions().mode() & 0o777, 0o640);
+    bench.undo(&changes).unwrap();
+    assert_eq!(bench.snapshot(), before);
+}
+
+#[test]
+fn a_file_that_does_not_hold_its_content_any_more_is_not_applied() {
+    for gives in [false, true] {
+        let mut bench = Bench::new();
+        fs::write(bench.at("a"), "old").unwrap();
+        let kept = bench.root.path().join("kept");
+        fs::write(&kept, "new").unwrap();
+        let Image::File(image) = image_at(&kept).unwrap() else { panic!("no file") };
+        let change = bench.change("a", Image::File(image.clone()));
+        match gives {
+            false => bench.contents.lies_at(image.blob, kept.clone()),
+            true => bench.contents.give(change.path.clone(), image.blob, kept.clone()),
+        }
+        fs::write(&kept, "bad").unwrap();
+        let before = bench.snapshot();
+        let error = bench.apply(&ChangeSet::new([change])).unwrap_err();
+        assert!(matches!(error, ApplyError::MissingContent { .. }), "{error}");
+        assert_eq!(bench.snapshot(), before);
+    }
+}
+
+#[test]
 fn writes_replaces_deletes_and_takes_all_of_it_back_to_the_time() {
     let mut bench = Bench::new();
     fs::write(bench.at("old"), "old").unwrap();

@@ -12,7 +12,7 @@ mod memory;
 mod sides;
 mod verdicts;
 
-pub(super) use content::{Content, Contents, from_tree};
+pub(super) use content::{Content, Contents, LARGEST, from_tree};
 pub(super) use diff::{LineCount, unified, unified_and_count};
 pub(super) use failure::{from_log, from_undo, from_workspace};
 pub(super) use ids::ShortIds;

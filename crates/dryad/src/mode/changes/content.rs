@@ -8,7 +8,7 @@ use dryad_protocol::image::{FileImage, Image};
 use dryad_protocol::path::FilePath;
 
 /// Larger files are told by their size.
-const LARGEST: u64 = 1024 * 1024;
+pub(in crate::mode) const LARGEST: u64 = 1024 * 1024;
 
 /// How far binary files are searched for a zero byte.
 const SEARCHED: usize = 8 * 1024;

@@ -3,7 +3,7 @@
 //! A command is shown as its preview has it, where known secrets are covered; the record holds it as it
 //! will run.
 
-use super::super::changes::{Content, Sides, from_tree, local_time, sizes, transition};
+use super::super::changes::{Content, LARGEST, Sides, from_tree, local_time, sizes, transition};
 use super::Staged;
 use crate::report::Failure;
 use crate::terminal::{Style, harmless};
@@ -11,6 +11,7 @@ use dryad_effects::process::is_running;
 use dryad_protocol::action::{ActionBody, PendingAction, Resolver};
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::Image;
+use dryad_protocol::path::FilePath;
 use dryad_safety::pending::StageError;
 use dryad_safety::plan::Contents;
 use dryad_safety::preview::without_difference;
@@ -71,7 +72,7 @@ impl<'a> Drawing<'a> {
         let mut text = self.head() + "\n";
         for change in changes.iter() {
             let name = self.staged.memory.shown(&change.path);
-            let what = match self.sides(change, contents).lines() {
+            let what = match sides(change, contents).lines() {
                 Some(lines) => lines.painted(self.style),
                 None => sizes(&change.before, &change.after),
             };
@@ -92,7 +93,7 @@ impl<'a> Drawing<'a> {
             (ActionBody::Files { .. }, Some(Ok((changes, contents)))) => {
                 let one = |change: &Change| {
                     let name = self.staged.memory.shown(&change.path);
-                    self.sides(change, contents).difference(&name, change, self.style)
+                    sides(change, contents).difference(&name, change, self.style)
                 };
                 let facts = self.rehearsal().unwrap_or_default();
                 changes.iter().map(one).fold(facts, |text, difference| text + &difference)
@@ -118,26 +119,28 @@ impl<'a> Drawing<'a> {
         let mut value = listed(self.action);
         match &self.files {
             Some(Ok((changes, contents))) => {
-                value["changes"] = changes.iter().map(|change| self.sides(change, contents).json(change)).collect();
+                value["changes"] = changes.iter().map(|change| sides(change, contents).json(change)).collect();
             }
             Some(Err(error)) => value["damaged"] = json!(error.to_string()),
             None => {}
         }
         value
     }
+}
 
-    fn sides(&self, change: &Change, contents: &Contents) -> Sides {
-        let content = |image: &Image| match image {
-            Image::Absent | Image::Symlink { .. } | Image::Directory { .. } => Content::None,
-            Image::File(file) if contents.file(file.blob).is_some() => Content::Bytes { size: file.size },
-            Image::File(file) => {
-                let kept = contents.get(file.blob).map(|bytes| bytes.to_vec());
-                let lost = || Content::Lost { size: file.size, why: "it was not kept".to_owned() };
-                kept.or_else(|| from_tree(&change.path, file)).map_or_else(lost, Content::of_bytes)
-            }
-        };
-        Sides { before: content(&change.before), after: content(&change.after) }
-    }
+/// Both sides of a change, as far as they were kept.
+fn sides(change: &Change, contents: &Contents) -> Sides {
+    let content = |image: &Image| match image {
+        Image::Absent | Image::Symlink { .. } | Image::Directory { .. } => Content::None,
+        Image::File(file) if file.size > LARGEST => Content::Bytes { size: file.size },
+        Image::File(file) => {
+            let here = contents.get(file.blob).map(|bytes| bytes.to_vec());
+            let in_file = || contents.file(file.blob).and_then(|place| from_tree(&FilePath::new(place), file));
+            let lost = || Content::Lost { size: file.size, why: "it was not kept".to_owned() };
+            here.or_else(in_file).or_else(|| from_tree(&change.path, file)).map_or_else(lost, Content::of_bytes)
+        }
+    };
+    Sides { before: content(&change.before), after: content(&change.after) }
 }
 
 /// A plan as a list tells it to programs: everything but what is carried out, which may hold secrets.
@@ -172,4 +175,23 @@ pub(in crate::mode) fn plain_label(action: &PendingAction) -> String {
     let PendingAction { label, source_tool_name, .. } = action;
     let plain = label.strip_prefix(source_tool_name.as_str()).and_then(|rest| rest.strip_prefix(": "));
     harmless(&plain.unwrap_or(label).replace('\n', " ")).into_owned()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the test makes the file that holds a content")]
+mod tests {
+    use super::*;
+    use dryad_effects::fingerprint::image_at;
+
+    #[test]
+    fn a_text_that_was_left_in_its_file_is_drawn_as_a_text() {
+        let root = tempfile::tempdir().unwrap();
+        let kept = root.path().join("kept");
+        std::fs::write(&kept, "new\n").unwrap();
+        let after = image_at(&kept).unwrap();
+        let mut contents = Contents::default();
+        contents.lies_at(after.blob().unwrap(), kept);
+        let change = Change { path: FilePath::new(root.path().join("a")), before: Image::Absent, after };
+        assert_eq!(sides(&change, &contents).after, Content::Text("new\n".to_owned()));
+    }
 }
