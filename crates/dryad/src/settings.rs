@@ -44,8 +44,8 @@ pub(crate) struct Settings {
     pub(crate) ast: AstSettings,
     /// Of connections.
     pub(crate) http: HttpTimeouts,
-    /// The tools the model is offered.
-    pub(crate) tools: Option<Vec<String>>,
+    /// Of the tools as such.
+    pub(crate) tools: ToolSettings,
     /// Directories below which tools may change files.
     pub(crate) roots: Vec<PathBuf>,
     /// Whether DRYAD.md, AGENTS.md and CLAUDE.md are read.
@@ -83,6 +83,16 @@ pub(crate) struct Settings {
     pub(crate) rehearsal: RehearsalKeys,
 }
 
+/// Of the tools as such.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ToolSettings {
+    /// Those the model is offered; all of them when nothing is said.
+    pub(crate) enabled: Option<Vec<String>>,
+    /// From which size on results are put aside.
+    pub(crate) result_spill_bytes: Option<usize>,
+}
+
 /// How calls are made safe.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
@@ -95,8 +105,6 @@ pub(crate) struct SafetySettings {
     pub(crate) force_resolve: ForceResolve,
     /// Where a challenge stands beside the checkpoint.
     pub(crate) reverse_thinking: ReverseThinkingOrder,
-    /// From which size on results are put aside.
-    pub(crate) result_spill_bytes: Option<usize>,
     /// From how many tools on the rest is deferred.
     pub(crate) deferred_tool_threshold: i64,
     /// Stricter rules for single tools.

@@ -197,7 +197,7 @@ fn equipment(line: &Line, bench: &Bench<'_>, sink: &Arc<dyn EventSink>, asked: &
         .with_force(bench.settings.safety.force_resolve)
         .with_observer(observer.clone());
     let spill = Spill::new(artifacts.clone());
-    let spill = bench.settings.safety.result_spill_bytes.into_iter().fold(spill, Spill::with_limit);
+    let spill = bench.settings.tools.result_spill_bytes.into_iter().fold(spill, Spill::with_limit);
     let challenger = ModelChallenger::new(line.provider.clone(), line.chosen.model.clone(), clock);
     let mut pipeline = Pipeline {
         pending: Arc::new(pending),

@@ -79,9 +79,9 @@ pub(super) fn registry(
     if let Some(user) = user {
         all.push(Arc::new(ask_tool(Some(user), AskSettings::default())));
     }
-    let wanted = match (bench.tools, &bench.settings.tools) {
+    let wanted = match (bench.tools, &bench.settings.tools.enabled) {
         (ToolSelection::Only(names), _) => Some((names, "--tools")),
-        (ToolSelection::Usual, Some(names)) => Some((names, "settings: tools")),
+        (ToolSelection::Usual, Some(names)) => Some((names, "settings: tools.enabled")),
         (ToolSelection::Usual, None) => None,
     };
     let registry = Registry::default();

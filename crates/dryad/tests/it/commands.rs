@@ -120,11 +120,11 @@ fn doctor_tells_which_rung_is_used_and_why_the_better_ones_are_not() {
 #[test]
 fn doctor_goes_on_where_a_run_would_stop() {
     let scene = Scene::new();
-    scene.write_home("settings.json", r#"{"tools": 3}"#);
+    scene.write_home("settings.json", r#"{"tools": {"enabled": 3}}"#);
     scene.write_home("models.json", "{");
     let outcome = scene.run(&["doctor"]);
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    assert!(outcome.stdout.contains("tools: expected a list of texts, found a number"), "{outcome:?}");
+    assert!(outcome.stdout.contains("tools.enabled: expected a list of texts, found a number"), "{outcome:?}");
     assert!(outcome.stdout.contains("models.json:1:"), "{outcome:?}");
     assert!(outcome.stdout.contains("sandbox"), "{outcome:?}");
 }

@@ -114,7 +114,7 @@ fn the_tools_can_be_chosen() {
     let scene = Scene::with_model("openai-completions", &format!("{}/v1", server.url()));
     scene.ask(&["--tools", "read,ls", "x"]).done();
     scene.ask(&["--no-tools", "x"]).done();
-    scene.write_home("settings.json", r#"{"tools": ["grep"]}"#);
+    scene.write_home("settings.json", r#"{"tools": {"enabled": ["grep"]}}"#);
     scene.ask(&["x"]).done();
     let offered = |index: usize| -> Vec<String> {
         let body = server.requests()[index].json().unwrap();
@@ -140,4 +140,24 @@ fn the_system_prompt_is_made_of_files_and_flags() {
     assert!(system(1).contains("You are a parrot.") && system(1).contains("Speak up."), "{}", system(1));
     assert!(!system(1).contains("You are dryad"), "{}", system(1));
     assert!(!system(2).contains("Always use tabs."), "{}", system(2));
+}
+
+#[test]
+fn a_long_result_is_kept_aside_from_the_size_that_the_settings_name() {
+    let calls = [
+        Api::Chat.call("c1", "grep", &json!({"pattern": "needle"})),
+        Api::Chat.call("c2", "read", &json!({"path": "artifact://0"})),
+    ];
+    let server = Loopback::start(calls.into_iter().chain([Api::Chat.text("done")])).unwrap();
+    let scene = Scene::with_model("openai-completions", &format!("{}/v1", server.url()));
+    scene.write_home("settings.json", r#"{"tools": {"resultSpillBytes": 300}}"#);
+    let lines: String = (0..60).map(|number| format!("needle {number:03}\n")).collect();
+    scene.write("hay.txt", &lines);
+    scene.ask(&["x"]).done();
+    let result = |index: usize| {
+        let body = server.requests()[index].json().unwrap();
+        body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
+    };
+    assert!(result(1).ends_with("Full output: artifact://0") && !result(1).contains("needle 030"), "{}", result(1));
+    assert!(result(2).contains("needle 030") && result(2).contains("needle 059"), "{}", result(2));
 }
