@@ -1,7 +1,7 @@
 //! The delete floor: a command that runs directly cannot remove or truncate anything outside the granted roots.
 //!
 //! Landlock is asked to handle just these rights, so that everything else works as before. Reading, and writing to
-//! files that are there, is not its business here. What a process may not do, its children may not do either.
+//! files that are there, is not its business here. What a thread may not do, the processes it starts may not do either.
 //!
 //! Limitation: a file outside can still be overwritten in place, without being truncated first.
 
@@ -76,19 +76,13 @@ impl Floor {
         self.version >= KNOWS_TRUNCATE
     }
 
-    /// Puts the floor under the calling process, for good. Makes two system calls and allocates nothing, so that
-    /// it may be called between fork and exec.
-    pub(crate) fn enter(rules: RawFd) -> io::Result<()> {
+    /// Puts the floor under the calling thread and whatever it starts, for good.
+    pub(crate) fn enter(&self) -> io::Result<()> {
         rustix::thread::set_no_new_privs(true)?;
         // SAFETY: passes two numbers.
         #[expect(unsafe_code, reason = "a system call without a safe wrapper")]
-        let result = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules, 0_u32) };
+        let result = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.rules.as_raw_fd(), 0_u32) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-    }
-
-    /// The descriptor that [`Floor::enter`] wants.
-    pub(crate) fn rules(&self) -> RawFd {
-        self.rules.as_raw_fd()
     }
 
     fn allow(&self, place: &Path, rights: u64) -> io::Result<()> {

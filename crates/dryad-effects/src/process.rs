@@ -4,7 +4,7 @@
 //! and standard error, so that what it prints arrives in the order it was written. What is kept in
 //! memory is bounded; see [`output`].
 //!
-//! Without a floor ([`run_above`]) nothing needs a hook between fork and exec, so that the standard library
+//! Nothing needs a hook between fork and exec, not even the floor of [`run_above`], so that the standard library
 //! starts the process in the cheap way, which does not copy the memory map of a large program.
 
 mod group;
@@ -30,6 +30,7 @@ use thiserror::Error;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
+use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -143,24 +144,27 @@ fn start(spec: &CommandSpec, floor: Option<&Floor>) -> Result<(Child, Receiver),
             .stdout(writer.try_clone()?)
             .stderr(writer)
             .process_group(0);
-        if let Some(floor) = floor {
-            put_under(&mut command, floor);
-        }
-        let child = command.spawn()?;
+        let child = match floor {
+            Some(floor) => spawn_above(floor, &mut command)?,
+            None => command.spawn()?,
+        };
         Ok((child, receiver))
     };
     start().map_err(|source| ProcessError::Start { shell: spec.shell.clone(), source })
 }
 
-/// Has the child step on the floor before it becomes the shell.
-fn put_under(command: &mut Command, floor: &Floor) {
-    let rules = floor.rules();
-    // SAFETY: the hook makes two system calls and allocates nothing, as is required between fork and exec; the
-    // descriptor is open until the child is spawned, because the floor is borrowed by the caller.
-    #[expect(unsafe_code, reason = "the child must restrict itself before it becomes another program")]
-    unsafe {
-        command.pre_exec(move || Floor::enter(rules));
-    }
+/// Spawns from a thread that stands on the floor: what a thread may not do, the processes it starts may not do.
+fn spawn_above(floor: &Floor, command: &mut Command) -> io::Result<Child> {
+    let runtime = Handle::current();
+    std::thread::scope(|scope| {
+        let spawn = move || {
+            let _guard = runtime.enter();
+            floor.enter()?;
+            command.spawn()
+        };
+        let thread = std::thread::Builder::new().name("floor".to_owned()).spawn_scoped(scope, spawn)?;
+        thread.join().map_err(|_| io::Error::other("the thread that starts it panicked"))?
+    })
 }
 
 /// Reads what the command prints until the shell is gone, its time is up or nobody wants it any more.

@@ -88,7 +88,7 @@ fn try_to_become(play: &Play, bounds: &Bounds<'_>, link: &UnixStream) -> io::Err
         }
         set_no_new_privs(true)?;
         if let Some(floor) = bounds.floor {
-            Floor::enter(floor.rules())?;
+            floor.enter()?;
         }
         match notify::watch_me(bounds.watch) {
             Ok(listener) => {
