@@ -29,12 +29,16 @@
 //! **What a session works with** (pipeline and system prompt) is made by the [`Bench`], at the start and
 //! for every other session, since operations and staged plans are recorded for the session they belong to.
 //!
+//! **Hooks** are asked before the session is changed or compacted, while everything goes on as it did. Where one is
+//! against it, nothing happens ([`ConversationError::Blocked`]); otherwise they are told when it is done.
+//!
 //! Events go to one sink, in order, never while a lock is held: a sink may call back.
 
 mod error;
 mod figures;
 mod going_on;
 mod handing_over;
+mod hooks;
 mod leisure;
 mod model;
 mod prompting;
@@ -47,6 +51,7 @@ mod work;
 mod writer;
 
 pub use error::ConversationError;
+pub use hooks::{HookAnswer, HookEvent, Hooks, Moment, Occasion, SwitchReason};
 pub use prompting::{Accepted, Delivery};
 pub use sessions::{Branched, Navigated, Summary};
 pub(crate) use state::ToolDump;
@@ -125,6 +130,8 @@ pub struct Setup {
     pub todos: Arc<Todos>,
     /// Where events go.
     pub sink: Arc<dyn EventSink>,
+    /// Who is asked before something is done with the session, if anybody is.
+    pub hooks: Option<Arc<dyn Hooks>>,
     /// Where the time comes from.
     pub clock: Clock,
     /// How the conversation goes on by itself.
@@ -200,6 +207,9 @@ struct Inner {
     places: Places,
     todos: Arc<Todos>,
     work: Arc<Work>,
+    hooks: Option<Arc<dyn Hooks>>,
+    /// Whether the user asked for the model and the thinking level that it began with.
+    standing: (Standing, Standing),
     settings: Mutex<Settings>,
     /// What is to be added when the run is over.
     held_back: Mutex<Vec<Arc<Message>>>,
@@ -240,6 +250,8 @@ impl Conversation {
             places: setup.places,
             todos: setup.todos,
             work: Arc::default(),
+            hooks: setup.hooks,
+            standing: (model_standing, thinking_standing),
             settings: Mutex::new(setup.settings),
             held_back: Mutex::default(),
             answered_before: Mutex::default(),

@@ -9,11 +9,13 @@
 
 mod group;
 mod output;
+mod program;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use group::Group;
 pub use group::kill_all;
+pub use program::{Printed, ProgramEnd, ProgramOutcome, ProgramSpec, run_program};
 
 use crate::artifact::Artifacts;
 use crate::landlock::Floor;

@@ -36,10 +36,10 @@ pub enum Disposition {
     Queued,
 }
 
-/// Of `new_session` and `switch_session`.
+/// Of `new_session`, `switch_session` and `clone`.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct Changed {
-    /// Whether an extension did not want it.
+    /// Whether a hook did not want it; nothing was ended or changed then.
     pub cancelled: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct Changed {
 pub struct Branched {
     /// What was said there, to be edited and said anew.
     pub text: String,
-    /// Whether an extension did not want it.
+    /// Whether a hook did not want it; nothing was ended or changed then.
     pub cancelled: bool,
     /// What became of the operations that were taken back, when that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]

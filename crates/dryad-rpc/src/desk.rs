@@ -32,8 +32,10 @@ impl Desk {
         self.conversation.abort().now_or_never();
     }
 
-    /// Brings what belongs to the host into the session that was just begun or opened.
+    /// Takes back what was asked for the session before, and brings what belongs to the host into the one that was
+    /// just begun or opened.
     pub(crate) fn session_changed(&self) {
+        self.dialogs.withdraw_all();
         self.host_tools.equip(&self.conversation.pipeline());
     }
 
@@ -57,6 +59,11 @@ impl Desk {
     /// Shows the user that something failed which nobody waits for.
     pub(crate) fn notify_error(&self, message: &str) {
         self.dialogs.tell(&UiRequest::Notify { message, notify_type: Some(NotifyType::Error) });
+    }
+
+    /// Shows the user why something was not done that a hook is against.
+    pub(crate) fn notify_blocked(&self, reason: &str) {
+        self.dialogs.tell(&UiRequest::Notify { message: reason, notify_type: Some(NotifyType::Warning) });
     }
 
     fn tell_result(&self, id: Option<Value>, agent_invoked: bool, status: PromptStatus, error: Option<PromptError>) {

@@ -51,9 +51,9 @@ pub enum WireEvent {
         /// Whether everything is as it was before.
         complete: bool,
     },
-    /// An extension has failed.
+    /// A hook or an extension has failed.
     ExtensionError {
-        /// Which.
+        /// Which file.
         extension_path: String,
         /// What it was told of.
         event: String,

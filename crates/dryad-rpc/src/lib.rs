@@ -14,6 +14,7 @@ pub mod command;
 pub mod data;
 pub mod dialog;
 pub mod event;
+pub mod extension;
 pub mod frame;
 pub mod host_tool;
 pub mod outbox;

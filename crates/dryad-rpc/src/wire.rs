@@ -3,6 +3,7 @@
 use crate::desk::Desk;
 use crate::dialog::Dialogs;
 use crate::event::WireEvent;
+use crate::extension::ExtensionErrors;
 use crate::handler::bash::BashRuns;
 use crate::host_tool::HostTools;
 use crate::outbox::Outbox;
@@ -77,6 +78,11 @@ impl Wire {
     /// Questions to the host's user, for gates and tools that ask.
     pub fn dialogs(&self) -> Dialogs {
         self.dialogs.clone()
+    }
+
+    /// Where failures of hooks are told.
+    pub fn extension_errors(&self) -> ExtensionErrors {
+        ExtensionErrors::new(self.outbox.clone())
     }
 
     /// Serves a host until it leaves or the program is told to end. Everything that went on is ended then,

@@ -50,6 +50,11 @@ impl Home {
         self.root.join("models.json")
     }
 
+    /// Programs that are asked before something is done with a session, and told of it.
+    pub(crate) fn hooks_directory(&self) -> PathBuf {
+        self.root.join("hooks")
+    }
+
     /// Stored keys.
     pub(crate) fn auth_file(&self) -> PathBuf {
         self.root.join("auth.json")

@@ -46,7 +46,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Exit, Failure> {
         },
         Arguments::Command(Command::Demo { keep }) => demo::run(keep).await,
         Arguments::Command(Command::Sessions(arguments)) => sessions::run(*arguments).await,
-        Arguments::Command(Command::Branch(arguments)) => branch::run(&arguments),
+        Arguments::Command(Command::Branch(arguments)) => branch::run(&arguments).await,
         Arguments::Command(Command::Try(arguments)) => try_command::run(&arguments).await,
         Arguments::Command(Command::Pending(arguments)) => pending::run(&arguments),
         Arguments::Command(Command::Apply(arguments)) => apply::run(&arguments).await,

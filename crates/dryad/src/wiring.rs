@@ -7,6 +7,7 @@
 mod access;
 mod choice;
 mod conversation;
+mod hooks;
 mod noted;
 mod place;
 mod rehearsal;
@@ -18,6 +19,7 @@ mod tools;
 pub(crate) use access::Access;
 pub(crate) use choice::{Chosen, choose, local_models, local_servers};
 pub(crate) use conversation::{Hands, conversation, from_conversation};
+pub(crate) use hooks::HookPrograms;
 pub(crate) use noted::LastError;
 pub(crate) use place::Place;
 pub(crate) use rehearsal::{floor, rehearsal};

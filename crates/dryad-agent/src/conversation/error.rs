@@ -55,6 +55,12 @@ pub enum ConversationError {
     /// It was cancelled.
     #[error("cancelled")]
     Cancelled,
+    /// A hook does not want it; nothing was ended or changed.
+    #[error("cancelled by a hook: {reason}")]
+    Blocked {
+        /// Which one, and why.
+        reason: String,
+    },
 }
 
 impl From<UnknownEntry> for ConversationError {

@@ -1,5 +1,6 @@
 //! Texts about the session as a whole: its name, and what is handed over to a new one.
 
+use super::hooks::{Occasion, SwitchReason};
 use super::sessions::Waiting;
 use super::work::{Busy, Job, Part};
 use super::writer::Writer;
@@ -31,12 +32,15 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// When there is nothing to hand over yet, the model did not write the text, or it was cancelled; the
-    /// conversation is where it was then.
+    /// When a hook is against it, there is nothing to hand over yet, the model did not write the text, or it was
+    /// cancelled; the conversation is where it was then.
     pub async fn hand_over(&self, wishes: Option<&str>) -> Result<(), ConversationError> {
-        let busy = self.inner.work.take_over(Job::Change).await;
-        let message = self.write_handover(wishes, &busy).await?;
-        self.begin_with(&busy, message, Waiting::Forgotten)
+        let begin = async {
+            let busy = self.inner.work.take_over(Job::Change).await;
+            let message = self.write_handover(wishes, &busy).await?;
+            self.begin_with(&busy, message, Waiting::Forgotten)
+        };
+        self.hooked(Occasion::Switch { reason: SwitchReason::New, target: None }, begin).await
     }
 
     /// Goes on in a new session because little room is left in this one. What waits and what is to be done

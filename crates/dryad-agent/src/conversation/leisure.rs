@@ -2,6 +2,7 @@
 //!
 //! It is in nobody's way: whatever is asked for ends it, and a summary that comes too late is thrown away.
 
+use super::hooks::Occasion;
 use super::summaries::Outcome;
 use super::todo::Keeper;
 use super::work::Part;
@@ -49,8 +50,18 @@ impl Conversation {
         let (reason, action) = (CompactionReason::Idle, CompactionAction::ContextFull);
         self.inner.agent.emit(CompactionEvent::AutoCompactionStart { reason, action });
         self.inner.agent.emit(CompactionEvent::CompactionStart { reason });
-        let outcome = self.compact_at_leisure(cancel).await;
-        self.tell_end(reason, action, &Outcome::of(&outcome.map(Some)), false);
+        let outcome = match self.ask_hooks_until(Occasion::Compact { reason }, cancel).await {
+            Ok(agreed) => self.compact_at_leisure(cancel).await.map(|made| (made, agreed)),
+            Err(error) => Err(error),
+        };
+        let (made, agreed) = match outcome {
+            Ok((made, agreed)) => (Ok(Some(made)), Some(agreed)),
+            Err(error) => (Err(error), None),
+        };
+        self.tell_end(reason, action, &Outcome::of(&made), false);
+        if let Some(agreed) = agreed {
+            self.tell_hooks_until(agreed, cancel).await;
+        }
     }
 
     /// Has the summary written while others may begin, and takes it if none has.

@@ -1,14 +1,17 @@
 //! Other sessions, and other places in this one.
 //!
-//! Whatever changes the session ends a run first, so that its closing events are told of the session it
+//! Hooks are asked first, while a run goes on. Then whatever changes the session ends the run, so that its closing events are told of the session it
 //! belongs to. What fails leaves the conversation where it was.
 
+use super::hooks::{Occasion, SwitchReason};
 use super::work::{Busy, Job};
 use super::{Conversation, ConversationError, Equipment, Standing};
 use crate::offer::Offer;
-use dryad_protocol::entry::TitleSource;
+use dryad_protocol::entry::{BranchSummary, TitleSource};
 use dryad_protocol::id::EntryId;
+use dryad_session::kind::Kind;
 use dryad_session::open::Opening;
+use dryad_session::operations::OperationError;
 use dryad_session::session::Session;
 use std::path::Path;
 use std::sync::PoisonError;
@@ -56,10 +59,14 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// When what it works with cannot be put together.
+    /// When a hook is against it, or what it works with cannot be put together.
     pub async fn new_session(&self, parent: Option<String>) -> Result<(), ConversationError> {
-        let busy = self.inner.work.take_over(Job::Change).await;
-        self.install(&busy, self.fresh_session(parent), Waiting::Forgotten)
+        let occasion = Occasion::Switch { reason: SwitchReason::New, target: None };
+        let begin = async {
+            let busy = self.inner.work.take_over(Job::Change).await;
+            self.install(&busy, self.fresh_session(parent), Waiting::Forgotten)
+        };
+        self.hooked(occasion, begin).await
     }
 
     /// A session that is stored as the current one is.
@@ -75,8 +82,13 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// When the file cannot be opened or is no session; it is left alone then.
+    /// When a hook is against it, or the file cannot be opened or is no session; it is left alone then.
     pub async fn switch(&self, path: &Path) -> Result<(), ConversationError> {
+        let occasion = Occasion::Switch { reason: SwitchReason::Resume, target: Some(path.to_owned()) };
+        self.hooked(occasion, self.carry_on(path)).await
+    }
+
+    async fn carry_on(&self, path: &Path) -> Result<(), ConversationError> {
         let busy = self.inner.work.take_over(Job::Change).await;
         let (same, here) = self.with_session(|current| (is_same(current, path), current.cwd().to_owned()));
         if same {
@@ -93,37 +105,59 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// [`ConversationError::Busy`] while something goes on; or when the session is held in memory only.
-    pub fn fork(&self) -> Result<(), ConversationError> {
-        let busy = self.inner.work.try_begin(Job::Change).ok_or(ConversationError::Busy)?;
-        let now = self.inner.agent.clock.now();
-        let fork = self.with_session(|current| current.fork(current.cwd(), now))?;
-        self.install(&busy, fork, Waiting::Forgotten)
+    /// [`ConversationError::Busy`] while something goes on; when a hook is against it; or when the session is
+    /// held in memory only.
+    pub async fn fork(&self) -> Result<(), ConversationError> {
+        if self.inner.work.job().is_some() {
+            return Err(ConversationError::Busy);
+        }
+        let copy = async {
+            let busy = self.inner.work.try_begin(Job::Change).ok_or(ConversationError::Busy)?;
+            let now = self.inner.agent.clock.now();
+            let fork = self.with_session(|current| current.fork(current.cwd(), now))?;
+            self.install(&busy, fork, Waiting::Forgotten)
+        };
+        self.hooked(self.copying(), copy).await
     }
 
     /// Goes on in a new session with the current branch alone.
     ///
     /// # Errors
     ///
-    /// When the new session cannot be stored.
+    /// When a hook is against it, or the new session cannot be stored.
     pub async fn clone_branch(&self) -> Result<(), ConversationError> {
-        let busy = self.inner.work.take_over(Job::Change).await;
-        let now = self.inner.agent.clock.now();
-        let clone = self.with_session(|current| current.clone_branch(now))?;
-        self.install(&busy, clone, Waiting::Forgotten)
+        let copy = async {
+            let busy = self.inner.work.take_over(Job::Change).await;
+            let now = self.inner.agent.clock.now();
+            let clone = self.with_session(|current| current.clone_branch(now))?;
+            self.install(&busy, clone, Waiting::Forgotten)
+        };
+        self.hooked(self.copying(), copy).await
+    }
+
+    fn copying(&self) -> Occasion {
+        let target = self.with_session(|current| current.file().map(ToOwned::to_owned));
+        Occasion::Switch { reason: SwitchReason::Fork, target }
     }
 
     /// Goes on in a new session that ends before what the user said at an entry, and gives that text back.
     ///
     /// # Errors
     ///
-    /// When the entry is not a user's message, or the new session cannot be stored.
+    /// When the entry is not a user's message, a hook is against it, or the new session cannot be stored.
     pub async fn branch(&self, entry: &EntryId) -> Result<Branched, ConversationError> {
-        let busy = self.inner.work.take_over(Job::Change).await;
-        let now = self.inner.agent.clock.now();
-        let (session, text) = self.with_session(|current| current.branch_off(entry, now))?;
-        self.install(&busy, session, Waiting::Forgotten)?;
-        Ok(Branched { text })
+        let is_prompt = |session: &Session| session.tree().get(entry).is_some_and(|node| node.kind == Kind::User);
+        if !self.with_session(is_prompt) {
+            return Err(OperationError::NotAPrompt.into());
+        }
+        let branch = async {
+            let busy = self.inner.work.take_over(Job::Change).await;
+            let now = self.inner.agent.clock.now();
+            let (session, text) = self.with_session(|current| current.branch_off(entry, now))?;
+            self.install(&busy, session, Waiting::Forgotten)?;
+            Ok(Branched { text })
+        };
+        self.hooked(Occasion::Branch { entry: entry.clone() }, branch).await
     }
 
     /// Steps through the tree of this session: before what was said by hand, which comes back as text, or
@@ -131,28 +165,53 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// When there is no such entry, or the summary could not be made or was cancelled; the conversation is
-    /// where it was then.
+    /// When there is no such entry, a hook is against it, or the summary could not be made or was cancelled;
+    /// the conversation is where it was then.
     pub async fn navigate(&self, to: &EntryId, summary: Summary) -> Result<Navigated, ConversationError> {
-        let busy = self.inner.work.take_over(Job::Change).await;
-        let told = match summary {
-            Summary::Skip => None,
-            Summary::Make { wishes } => self.summarise_left(&busy, to, wishes.as_deref()).await?,
-        };
-        let now = self.inner.agent.clock.now();
-        let navigated = {
-            let session = &mut self.live().session;
-            let text = session.navigate(to)?.text;
-            let leaf = session.leaf().cloned();
-            let summary = match told {
-                Some(told) => Some(session.branch_with_summary(leaf.as_ref(), told, now)?),
-                None => None,
+        self.navigate_as(to, summary, (Standing::Default, Standing::Default)).await
+    }
+
+    /// The same at the beginning of a program: the model and the thinking level that the user asked for hold
+    /// whatever the session says there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Conversation::navigate`].
+    pub async fn begin_at(&self, to: &EntryId, summary: Summary) -> Result<Navigated, ConversationError> {
+        self.navigate_as(to, summary, self.inner.standing).await
+    }
+
+    async fn navigate_as(
+        &self,
+        to: &EntryId,
+        summary: Summary,
+        standing: (Standing, Standing),
+    ) -> Result<Navigated, ConversationError> {
+        self.with_session(|session| session.step(to).map(drop))?;
+        let step = async {
+            let busy = self.inner.work.take_over(Job::Change).await;
+            let told = match summary {
+                Summary::Skip => None,
+                Summary::Make { wishes } => self.summarise_left(&busy, to, wishes.as_deref()).await?,
             };
-            Navigated { text, summary }
+            let navigated = self.step_to(to, told)?;
+            self.queues().clear();
+            self.restore(standing.0, standing.1);
+            Ok(navigated)
         };
-        self.queues().clear();
-        self.restore(Standing::Default, Standing::Default);
-        Ok(navigated)
+        self.hooked(Occasion::Tree { entry: to.clone() }, step).await
+    }
+
+    fn step_to(&self, to: &EntryId, told: Option<BranchSummary>) -> Result<Navigated, ConversationError> {
+        let now = self.inner.agent.clock.now();
+        let session = &mut self.live().session;
+        let text = session.navigate(to)?.text;
+        let leaf = session.leaf().cloned();
+        let summary = match told {
+            Some(told) => Some(session.branch_with_summary(leaf.as_ref(), told, now)?),
+            None => None,
+        };
+        Ok(Navigated { text, summary })
     }
 
     /// Names an entry, or takes its name away.

@@ -1,5 +1,6 @@
 //! Summaries that the model writes: of what is compacted, and of branches that are left.
 
+use super::hooks::{Occasion, SwitchReason};
 use super::work::{Busy, Job, Part};
 use super::writer::Writer;
 use super::{Conversation, ConversationError, Strategy};
@@ -21,9 +22,10 @@ pub(super) struct Outcome {
 
 impl Outcome {
     pub(super) fn of(outcome: &Result<Option<Compaction>, ConversationError>) -> Self {
-        let aborted = matches!(outcome, Err(ConversationError::Cancelled));
+        let cancelled = matches!(outcome, Err(ConversationError::Cancelled));
+        let aborted = cancelled || matches!(outcome, Err(ConversationError::Blocked { .. }));
         let skipped = matches!(outcome, Err(ConversationError::NothingToCompact(_)));
-        let error = outcome.as_ref().err().map(ToString::to_string).filter(|_| !aborted && !skipped);
+        let error = outcome.as_ref().err().map(ToString::to_string).filter(|_| !cancelled && !skipped);
         Self { result: outcome.as_ref().ok().cloned().flatten(), aborted, skipped, error }
     }
 }
@@ -34,8 +36,13 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// When there is nothing to compact, the model did not write the summary, or it was cancelled.
+    /// When a hook is against it, there is nothing to compact, the model did not write the summary, or it was
+    /// cancelled.
     pub async fn compact(&self, wishes: Option<&str>) -> Result<Compaction, ConversationError> {
+        self.hooked(Occasion::Compact { reason: CompactionReason::Manual }, self.compact_now(wishes)).await
+    }
+
+    async fn compact_now(&self, wishes: Option<&str>) -> Result<Compaction, ConversationError> {
         let busy = self.inner.work.take_over(Job::Change).await;
         let part = self.inner.work.part(Part::Compaction, &busy.cancel);
         let reason = CompactionReason::Manual;
@@ -94,25 +101,37 @@ impl Conversation {
         let (agent, action) = (&self.inner.agent, CompactionAction::Handoff);
         agent.emit(CompactionEvent::AutoCompactionStart { reason, action });
         agent.emit(CompactionEvent::CompactionStart { reason });
-        let outcome = self.hand_over_by_itself(busy).await;
-        self.tell_end(reason, action, &Outcome::of(&outcome.clone().map(|()| None)), false);
-        outcome
+        let occasion = Occasion::Switch { reason: SwitchReason::New, target: None };
+        let outcome = match self.ask_hooks_until(occasion, &busy.cancel).await {
+            Ok(agreed) => self.hand_over_by_itself(busy).await.map(|()| agreed),
+            Err(error) => Err(error),
+        };
+        self.tell_end(reason, action, &Outcome::of(&outcome.as_ref().map(|_| None).map_err(Clone::clone)), false);
+        self.tell_hooks_until(outcome?, &busy.cancel).await;
+        Ok(())
     }
 
     /// Makes room by a summary of the older part.
     async fn make_room_here(&self, reason: CompactionReason, busy: &Busy) -> bool {
         let will_retry = reason == CompactionReason::Overflow;
-        let pruned = will_retry && self.prune();
         let agent = &self.inner.agent;
         let action = CompactionAction::ContextFull;
         agent.emit(CompactionEvent::AutoCompactionStart { reason, action });
         agent.emit(CompactionEvent::CompactionStart { reason });
         let part = self.inner.work.part(Part::Compaction, &busy.cancel);
-        let outcome = self.make_room(None, &part.cancel).await;
+        let agreed = self.ask_hooks_until(Occasion::Compact { reason }, &part.cancel).await;
+        let pruned = agreed.is_ok() && will_retry && self.prune();
+        let (agreed, outcome) = match agreed {
+            Ok(agreed) => (Some(agreed), self.make_room(None, &part.cancel).await),
+            Err(error) => (None, Err(error)),
+        };
         drop(part);
         let outcome = Outcome::of(&outcome.map(Some));
         let made = outcome.result.is_some() || (outcome.skipped && pruned);
         self.tell_end(reason, action, &outcome, will_retry && made);
+        if let Some(agreed) = agreed.filter(|_| outcome.result.is_some()) {
+            self.tell_hooks_until(agreed, &busy.cancel).await;
+        }
         made
     }
 

@@ -5,6 +5,7 @@ mod calls;
 mod cancel;
 mod compaction;
 mod handover;
+mod hooks;
 mod leisure;
 mod previews;
 mod property;

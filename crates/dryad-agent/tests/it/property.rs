@@ -87,7 +87,7 @@ async fn take(talk: Talk, step: &Step) -> Talk {
         }
         Step::Think(level) => conversation.set_thinking(ThinkingLevel::ALL[usize::from(*level)]),
         Step::Model(other) => drop(conversation.set_model("acme", if *other { "b" } else { "a" }).unwrap()),
-        Step::Fork => drop(conversation.fork()),
+        Step::Fork => drop(conversation.fork().await),
         Step::New => conversation.new_session(None).await.unwrap(),
         Step::Reopen => {
             conversation.ensure_stored().unwrap();

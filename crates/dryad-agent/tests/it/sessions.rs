@@ -168,7 +168,7 @@ async fn forks_and_clones_go_on_by_themselves() {
     let talk = Talk::new(quick(), vec![chat::text("one"), chat::text("two"), chat::text("three")]);
     talk.prompt("first").await;
     let original = talk.file();
-    talk.conversation.fork().unwrap();
+    talk.conversation.fork().await.unwrap();
     talk.prompt("in the fork").await;
     let fork = talk.file();
     talk.conversation.clone_branch().await.unwrap();
@@ -297,7 +297,7 @@ async fn destructive_calls_are_counted_from_the_audit() {
     let second = talk.conversation.branch_messages()[1].entry_id.clone();
     talk.conversation.navigate(&second, Summary::Skip).await.unwrap();
     assert_eq!((count(Scope::Branch), count(Scope::All)), (1, 2), "what was left does not count for the branch");
-    talk.conversation.fork().unwrap();
+    talk.conversation.fork().await.unwrap();
     assert_eq!((count(Scope::Branch), count(Scope::All)), (1, 2), "a fork knows what was done before it");
 }
 

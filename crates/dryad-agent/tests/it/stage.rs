@@ -160,7 +160,7 @@ fn sh(root: &std::path::Path) -> Arc<dyn Tool> {
 }
 
 /// Stays until the door is opened.
-fn wait(door: Arc<Door>) -> Arc<dyn Tool> {
+pub(crate) fn wait(door: Arc<Door>) -> Arc<dyn Tool> {
     Simple::tool("wait", false, move |_| {
         door.pass();
         Ok(Plan::Answer(ToolResult::text("waited")))

@@ -2,7 +2,7 @@
 
 use crate::stage::{Notes, Simple, line, user};
 use dryad_agent::agent::RunEnd;
-use dryad_agent::conversation::{Bench, Conversation, Equipment, Settings, Setup, Standing};
+use dryad_agent::conversation::{Bench, Conversation, Equipment, Hooks, Settings, Setup, Standing};
 use dryad_agent::event_sink::EventSink;
 use dryad_agent::todos::Todos;
 use dryad_protocol::call::ToolResult;
@@ -50,6 +50,8 @@ pub(crate) struct Home {
     workspace: Arc<Workspace>,
     /// Beyond so many tools some are deferred.
     pub(crate) threshold: i64,
+    /// Who is asked before sessions are changed.
+    pub(crate) hooks: Option<Arc<dyn Hooks>>,
 }
 
 /// Makes pipelines for sessions.
@@ -84,7 +86,7 @@ impl Home {
         });
         registry.register(echo).unwrap();
         let workspace = Arc::new(Workspace::with_id(root.path().join("home"), "talk"));
-        Self { root, places, registry, todos: Arc::default(), workspace, threshold: 0 }
+        Self { root, places, registry, todos: Arc::default(), workspace, threshold: 0, hooks: None }
     }
 
     pub(crate) fn cwd(&self) -> &Path {
@@ -132,6 +134,7 @@ impl Home {
             places: self.places.clone(),
             todos: self.todos.clone(),
             sink: ear,
+            hooks: self.hooks.clone(),
             clock: Clock::Fixed(NOW),
             settings,
         });

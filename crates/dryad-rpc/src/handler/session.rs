@@ -16,19 +16,12 @@ use std::sync::Arc;
 pub(crate) async fn handle(desk: &Arc<Desk>, command: SessionCommand) -> Reply {
     let conversation = &desk.conversation;
     match command {
-        SessionCommand::NewSession { parent_session } => {
-            desk.dialogs.withdraw_all();
-            changed(desk, conversation.new_session(parent_session).await)
-        }
+        SessionCommand::NewSession { parent_session } => changed(desk, conversation.new_session(parent_session).await),
         SessionCommand::SwitchSession { session_path } => {
-            desk.dialogs.withdraw_all();
             changed(desk, conversation.switch(Path::new(&session_path)).await)
         }
         SessionCommand::Branch { entry_id, undo } => branch(desk, entry_id, undo.unwrap_or(false)).await,
-        SessionCommand::Clone => {
-            desk.dialogs.withdraw_all();
-            changed(desk, conversation.clone_branch().await)
-        }
+        SessionCommand::Clone => changed(desk, conversation.clone_branch().await),
         SessionCommand::GetBranchMessages => Reply::data(&BranchMessages { messages: conversation.branch_messages() }),
         SessionCommand::GetSessionStats => {
             let (stats, usage) = (conversation.stats(Scope::Branch), conversation.context_usage());
@@ -51,16 +44,23 @@ fn changed(desk: &Desk, outcome: Result<(), ConversationError>) -> Reply {
             desk.session_changed();
             Reply::data(&Changed { cancelled: false })
         }
+        Err(ConversationError::Blocked { reason }) => {
+            desk.notify_blocked(&reason);
+            Reply::data(&Changed { cancelled: true })
+        }
         Err(error) => Reply::Threw(error.to_string()),
     }
 }
 
 async fn branch(desk: &Desk, entry_id: String, undo: bool) -> Reply {
-    desk.dialogs.withdraw_all();
     let entry = EntryId::from(entry_id);
     let said = if undo { said_since(desk, &entry) } else { Vec::new() };
     let branched = match desk.conversation.branch(&entry).await {
         Ok(branched) => branched,
+        Err(ConversationError::Blocked { reason }) => {
+            desk.notify_blocked(&reason);
+            return Reply::data(&Branched { text: String::new(), cancelled: true, undone: None });
+        }
         Err(error) => return Reply::Threw(error.to_string()),
     };
     desk.session_changed();

@@ -17,7 +17,7 @@ use crate::output;
 use crate::prompt_input::{self, Prompt};
 use crate::report::{Exit, Failure, provider_hint};
 use crate::signals::{self, Stops, Watch};
-use crate::wiring::{self, Hands, LastError, Line, Workshop, from_conversation};
+use crate::wiring::{self, Hands, HookPrograms, LastError, Line, Workshop, from_conversation};
 use dryad_agent::agent::RunEnd;
 use dryad_agent::conversation::{Conversation, ConversationError};
 use dryad_agent::event_sink::EventSink;
@@ -54,7 +54,8 @@ async fn answer(options: &Arc<RunOptions>, stops: &Stops) -> Result<Exit, Failur
     let prompt = Prompt::assemble(attachments, &piped, &options.words.text).ok_or_else(no_prompt)?;
     let directory = options.session.directory.as_deref();
     let sessions = Sessions::new(&workshop.home, &workshop.settings, directory, &options.workdir);
-    let session = sessions.for_run(&options.session, stops).await?;
+    let hooks = Arc::new(HookPrograms::new(&workshop.home, &options.workdir, None)?);
+    let session = sessions.for_run(&options.session, stops, Some(&hooks)).await?;
     let line = tokio::select! {
         line = line(&workshop, &options.model, &session) => line?,
         () = stops.cancel.cancelled() => return Err(Failure::cancelled()),
@@ -63,7 +64,8 @@ async fn answer(options: &Arc<RunOptions>, stops: &Stops) -> Result<Exit, Failur
     check_images(&prompt, &line)?;
     let memory = Arc::new(Memory::around(workshop.home.root(), &options.workdir));
     recover_known(&memory, &workshop.home, &options.workdir);
-    let said = Said { prompt, session, sessions, options: options.clone(), workshop: &workshop, memory: &memory };
+    let said =
+        Said { prompt, session, sessions, options: options.clone(), workshop: &workshop, memory: &memory, hooks };
     let shown = show(options.output, &line, said, stops).await;
     print_notices(&memory);
     gc::collect_daily(&workshop);
@@ -91,6 +93,7 @@ struct Said<'a> {
     options: Arc<RunOptions>,
     workshop: &'a Workshop,
     memory: &'a Arc<Memory>,
+    hooks: Arc<HookPrograms>,
 }
 
 /// A prompt that was answered, or could not be.
@@ -131,7 +134,7 @@ fn way(output: Output) -> Way {
 
 /// Runs the prompt in its conversation, which tells `sink`.
 async fn play(line: &Line, said: Said<'_>, sink: Arc<dyn EventSink>, stops: &Stops) -> Result<Played, Failure> {
-    let Said { prompt, session, sessions, options, workshop, memory } = said;
+    let Said { prompt, session, sessions, options, workshop, memory, hooks } = said;
     let mut settings = workshop.settings.clone();
     // The prompt has been answered: nobody asked for more, and the answer is what is printed.
     settings.compaction.auto_continue.get_or_insert(false);
@@ -144,6 +147,7 @@ async fn play(line: &Line, said: Said<'_>, sink: Arc<dyn EventSink>, stops: &Sto
         sink,
         dialogs: None,
         places: sessions.places.clone(),
+        hooks,
     };
     let (begun, named) = (session.id().clone(), hands.settings.auto_title && !hands.options.session.without_title);
     let conversation = wiring::conversation(hands, session)?;

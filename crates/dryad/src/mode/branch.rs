@@ -7,9 +7,12 @@ use super::changes::{Deed, Memory, as_json, from_undo};
 use super::kept::{Sessions, from_operation, from_store};
 use super::undo::{mode, tell};
 use crate::args::{BranchArguments, PlaceArguments};
+use crate::home::Home;
 use crate::output;
 use crate::report::{Exit, Failure};
 use crate::terminal::harmless;
+use crate::wiring::HookPrograms;
+use dryad_agent::conversation::{HookEvent, Hooks as _, Occasion};
 use dryad_protocol::content::UserBlock;
 use dryad_protocol::entry::EntryBody;
 use dryad_protocol::id::EntryId;
@@ -27,13 +30,13 @@ use serde_json::json;
 /// # Errors
 ///
 /// When there is no such session or prompt, or the new session cannot be stored.
-pub(super) fn run(arguments: &BranchArguments) -> Result<Exit, Failure> {
+pub(super) async fn run(arguments: &BranchArguments) -> Result<Exit, Failure> {
     let sessions = Sessions::open(&arguments.kept)?;
     let session = sessions.read(&sessions.find_or_newest(arguments.session.as_deref())?)?;
     let entry = entry(&session, &arguments.entry)?;
     let mode = mode(&arguments.way);
     let branched = match mode {
-        Mode::Apply => Some(branch(&session, &entry, &sessions)?),
+        Mode::Apply => Some(branch(&session, &entry, &sessions).await?),
         Mode::DryRun => None,
     };
     let undone = if arguments.undo { Some(take_back(&session, &entry, &sessions, mode)?) } else { None };
@@ -77,8 +80,11 @@ fn entry(session: &Session, text: &str) -> Result<EntryId, Failure> {
     }
 }
 
-/// The new session, stored, and what was said at the entry.
-fn branch(session: &Session, entry: &EntryId, sessions: &Sessions) -> Result<(Session, String), Failure> {
+/// The new session, stored, and what was said at the entry. Hooks are asked first, and told when it is there.
+async fn branch(session: &Session, entry: &EntryId, sessions: &Sessions) -> Result<(Session, String), Failure> {
+    said(session, entry)?;
+    let hooks = HookPrograms::new(&Home::find(&sessions.workdir)?, &sessions.workdir, None)?;
+    hooks.ask(&event(session, entry, None)).await?;
     let branched = session.branch_off(entry, Clock::System.now());
     let (mut branch, text) = branched.map_err(|error| match error {
         OperationError::NotAPrompt => not_a_prompt(entry),
@@ -86,7 +92,18 @@ fn branch(session: &Session, entry: &EntryId, sessions: &Sessions) -> Result<(Se
     })?;
     branch.ensure_stored().map_err(|error| from_store(&error))?;
     sessions.leave_crumb(&branch);
+    hooks.after(&event(&branch, entry, Some(session))).await;
     Ok((branch, text))
+}
+
+fn event(session: &Session, entry: &EntryId, previous: Option<&Session>) -> HookEvent {
+    HookEvent {
+        occasion: Occasion::Branch { entry: entry.clone() },
+        session_id: Some(session.id().clone()),
+        session_file: session.file().map(ToOwned::to_owned),
+        previous: previous.map(|previous| previous.id().clone()),
+        cwd: session.cwd().to_owned(),
+    }
 }
 
 /// What the user said at an entry.

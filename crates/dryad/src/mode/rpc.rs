@@ -17,7 +17,7 @@ use crate::options::{ModelOptions, RunOptions};
 use crate::report::{Exit, Failure};
 use crate::settings::{Settings, TodoSettings};
 use crate::signals::{self, Stops, Watch};
-use crate::wiring::{Hands, Line, Workshop, conversation};
+use crate::wiring::{Hands, HookPrograms, Line, Workshop, conversation};
 use dryad_effects::process;
 use dryad_rpc::response::Ids;
 use dryad_rpc::stdio::{StandardInput, StandardOutput};
@@ -58,14 +58,16 @@ async fn serve(options: RunOptions, stops: &Stops) -> Result<Exit, Failure> {
     let workshop = Workshop::open(&options.workdir)?;
     let directory = options.session.directory.as_deref();
     let sessions = Sessions::new(&workshop.home, &workshop.settings, directory, &options.workdir);
-    let session = sessions.for_run(&options.session, stops).await?;
+    let session = sessions.for_run(&options.session, stops, None).await?;
     let line = line(&workshop, &options).await?;
     log::cover(&line.mask);
     let memory = Arc::new(Memory::around(workshop.home.root(), &options.workdir));
     recover_known(&memory, &workshop.home, &options.workdir);
     let wire = Wire::new(line.mask.clone(), wire_settings());
     let program = Around::new(&workshop.settings, &options.workdir, &line.mask, &sessions);
+    let hooks = HookPrograms::new(&workshop.home, &options.workdir, Some(wire.extension_errors()))?;
     let hands = Hands {
+        hooks: Arc::new(hooks),
         home: workshop.home.clone(),
         settings: Settings { todo: TodoSettings::default(), ..workshop.settings.clone() },
         line,

@@ -3,7 +3,7 @@
 
 use super::safety::Asked;
 use super::scope::scope;
-use super::{Bench, Line, Memory, Place, equipment};
+use super::{Bench, HookPrograms, Line, Memory, Place, equipment};
 use crate::home::{Home, project_directory};
 use crate::options::RunOptions;
 use crate::output;
@@ -39,6 +39,8 @@ pub(crate) struct Hands {
     pub(crate) dialogs: Option<Dialogs>,
     /// Where sessions are.
     pub(crate) places: Places,
+    /// Who is asked before something is done with a session.
+    pub(crate) hooks: Arc<HookPrograms>,
 }
 
 struct Workbench {
@@ -72,6 +74,7 @@ pub(crate) fn conversation(hands: Hands, session: Session) -> Result<Conversatio
         places: hands.places.clone(),
         todos: todos.clone(),
         sink: hands.sink.clone(),
+        hooks: Some(hands.hooks.clone()),
         clock: Clock::System,
         settings: Habits { stream_rules: rules(hands), ..settings.habits() },
         bench: bench.clone(),
