@@ -13,6 +13,8 @@ mod audit;
 mod commands;
 mod demo;
 mod failures;
+mod hooks;
+mod host;
 mod input;
 mod json_mode;
 mod pending;
