@@ -1,11 +1,12 @@
 //! From the model's arguments to a tool's own types, and from those types to a schema.
 
 use crate::tool::ToolError;
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use serde_path_to_error::{Path, Segment};
 use std::sync::Arc;
 
@@ -32,18 +33,37 @@ fn pointer(path: &Path) -> String {
     path.iter().filter_map(step).collect()
 }
 
-/// The JSON Schema of a tool's arguments, self-contained and in declared order.
+/// The JSON Schema of a tool's arguments, self-contained, in declared order, and short: it is part of every request.
 pub fn schema<T: JsonSchema>() -> Arc<RawValue> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
+    let settings = settings.with_transform(RecursiveTransform(shorten));
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     schema.remove("title");
     schema.remove("description");
     let text = serde_json::value::to_raw_value(&schema);
     // A schema is plain JSON, so this cannot fail; an empty object schema would still be a valid one.
     Arc::from(text.unwrap_or_else(|_| RawValue::NULL.to_owned()))
+}
+
+/// Leaves out what a model learns nothing from: widths of numbers, defaults that are nothing, words of their own for
+/// each of a few texts.
+fn shorten(schema: &mut Schema) {
+    schema.remove("format");
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+    let texts = |choices: &Value| -> Option<Vec<Value>> {
+        let text = |choice: &Value| choice.get("const").filter(|text| text.is_string()).cloned();
+        choices.as_array()?.iter().map(text).collect()
+    };
+    if let Some(texts) = schema.get("oneOf").and_then(texts) {
+        schema.remove("oneOf");
+        schema.insert("type".to_owned(), json!("string"));
+        schema.insert("enum".to_owned(), Value::Array(texts));
+    }
 }
 
 /// Moves each argument given under an older name to its present one.
@@ -95,6 +115,20 @@ mod tests {
         #[serde(default)]
         #[expect(dead_code, reason = "only its schema and its type error matter")]
         offset: Option<u64>,
+        /// How to go.
+        #[serde(default)]
+        #[expect(dead_code, reason = "only its schema matters")]
+        order: Order,
+    }
+
+    #[derive(Debug, Default, Deserialize, JsonSchema, serde::Serialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Order {
+        /// From the first line.
+        #[default]
+        Forwards,
+        /// From the last.
+        Backwards,
     }
 
     fn object(value: Value) -> Map<String, Value> {
@@ -131,9 +165,10 @@ mod tests {
                 "type": "object",
                 "properties": {
                     "path": {"description": "Where to look.", "type": "string"},
-                    "offset": {
-                        "description": "The first line.", "type": ["integer", "null"],
-                        "format": "uint64", "minimum": 0, "default": null
+                    "offset": {"description": "The first line.", "type": ["integer", "null"], "minimum": 0},
+                    "order": {
+                        "description": "How to go.", "type": "string", "enum": ["forwards", "backwards"],
+                        "default": "forwards"
                     },
                 },
                 "additionalProperties": false,
