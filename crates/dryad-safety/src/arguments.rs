@@ -48,22 +48,47 @@ pub fn schema<T: JsonSchema>() -> Arc<RawValue> {
     Arc::from(text.unwrap_or_else(|_| RawValue::NULL.to_owned()))
 }
 
-/// Leaves out what a model learns nothing from: widths of numbers, defaults that are nothing, words of their own for
-/// each of a few texts.
+/// Leaves out what a model learns nothing from: widths of numbers, bounds and defaults that are nothing, that what can
+/// be left out can also be null, words about types that its fields have anyway.
 fn shorten(schema: &mut Schema) {
     schema.remove("format");
-    if schema.get("default").is_some_and(Value::is_null) {
-        schema.remove("default");
+    let is_nothing = |value: &Value| value.is_null() || value == &json!(0);
+    for name in ["default", "minimum"] {
+        if schema.get(name).is_some_and(is_nothing) {
+            schema.remove(name);
+        }
     }
-    let texts = |choices: &Value| -> Option<Vec<Value>> {
-        let text = |choice: &Value| choice.get("const").filter(|text| text.is_string()).cloned();
-        choices.as_array()?.iter().map(text).collect()
-    };
+    if schema.get("properties").is_some() {
+        schema.remove("description");
+    }
+    if let Some(only) = schema.get("type").and_then(|types| besides(types, &json!("null"))) {
+        schema.insert("type".to_owned(), only);
+    }
+    if let Some(Value::Object(only)) =
+        schema.get("anyOf").and_then(|choices| besides(choices, &json!({"type": "null"})))
+    {
+        schema.remove("anyOf");
+        only.into_iter().for_each(|(name, value)| drop(schema.insert(name, value)));
+    }
     if let Some(texts) = schema.get("oneOf").and_then(texts) {
         schema.remove("oneOf");
         schema.insert("type".to_owned(), json!("string"));
-        schema.insert("enum".to_owned(), Value::Array(texts));
+        schema.insert("enum".to_owned(), texts);
     }
+}
+
+/// The one thing that stands in a list besides `nothing`.
+fn besides(list: &Value, nothing: &Value) -> Option<Value> {
+    match list.as_array()?.as_slice() {
+        [only, other] | [other, only] if other == nothing => Some(only.clone()),
+        _ => None,
+    }
+}
+
+/// The texts that are to be chosen from, if all the choices are texts.
+fn texts(choices: &Value) -> Option<Value> {
+    let text = |choice: &Value| choice.get("const").filter(|text| text.is_string()).cloned();
+    choices.as_array()?.iter().map(text).collect()
 }
 
 /// Moves each argument given under an older name to its present one.
@@ -119,6 +144,9 @@ mod tests {
         #[serde(default)]
         #[expect(dead_code, reason = "only its schema matters")]
         order: Order,
+        /// How to come back.
+        #[expect(dead_code, reason = "only its schema matters")]
+        back: Option<Order>,
     }
 
     #[derive(Debug, Default, Deserialize, JsonSchema, serde::Serialize)]
@@ -165,11 +193,12 @@ mod tests {
                 "type": "object",
                 "properties": {
                     "path": {"description": "Where to look.", "type": "string"},
-                    "offset": {"description": "The first line.", "type": ["integer", "null"], "minimum": 0},
+                    "offset": {"description": "The first line.", "type": "integer"},
                     "order": {
                         "description": "How to go.", "type": "string", "enum": ["forwards", "backwards"],
                         "default": "forwards"
                     },
+                    "back": {"description": "How to come back.", "type": "string", "enum": ["forwards", "backwards"]},
                 },
                 "additionalProperties": false,
                 "required": ["path"],

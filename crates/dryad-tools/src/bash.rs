@@ -52,21 +52,21 @@ pub struct BashTool {
 
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
-    /// Shell command to run.
+    /// The command.
     command: String,
-    /// Seconds after which it is stopped (default: 120, at most 3600).
+    /// Seconds (default 120).
     #[serde(default)]
     #[schemars(with = "f64", range(min = 1, max = 3600))]
     timeout: Option<f64>,
-    /// Directory to run it in, relative or absolute (default: the working directory).
+    /// Directory to run in.
     #[serde(default)]
     #[schemars(with = "String")]
     cwd: Option<String>,
-    /// Environment variables to set for it.
+    /// More environment variables.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, String>")]
     env: Option<BTreeMap<String, String>>,
-    /// What it does, in five to ten words, for the person watching.
+    /// What it does, in a few words, for the person watching.
     #[serde(default, rename = "description")]
     #[schemars(with = "String")]
     _description: Option<String>,

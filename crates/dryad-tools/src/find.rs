@@ -44,17 +44,17 @@ pub struct FindTool {
 
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
-    /// Glob to match, for example `*.ts`, `src/**/*.spec.ts` or `migrations/`.
+    /// The glob.
     pattern: String,
-    /// Directory to look in (default: the working directory).
+    /// Directory to look in.
     #[serde(default)]
     #[schemars(with = "String")]
     path: Option<String>,
-    /// Include hidden files (default: true).
+    /// Include hidden files (default true).
     #[serde(default)]
     #[schemars(with = "bool")]
     hidden: Option<bool>,
-    /// Maximum number of files (default: 1000).
+    /// Most files (default 1000).
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     limit: Option<u64>,

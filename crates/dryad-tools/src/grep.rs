@@ -38,33 +38,33 @@ pub struct GrepTool {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Arguments {
-    /// Regular expression to search for (Rust syntax), or plain text with `literal`.
+    /// What to search for.
     pattern: String,
-    /// File, directory or glob to search, or several separated by commas (default: the working directory).
+    /// File, directory or glob, or several separated by commas.
     #[serde(default)]
     #[schemars(with = "String")]
     path: Option<String>,
-    /// Only files that match this glob, for example `*.ts` or `src/**/*.{js,jsx}`; `!` before it leaves them out.
+    /// Only such files, as `*.ts`; with `!` before it, all but them.
     #[serde(default)]
     #[schemars(with = "String")]
     glob: Option<String>,
-    /// Only files of this type, for example `rust`, `py`, `js`.
+    /// Only files of this type, as `rust` or `py`.
     #[serde(default)]
     #[schemars(with = "String")]
     r#type: Option<String>,
-    /// Ignore case (default: false).
+    /// Ignore case.
     #[serde(default)]
     #[schemars(with = "bool")]
     ignore_case: Option<bool>,
-    /// Take the pattern as plain text (default: false).
+    /// The pattern is plain text.
     #[serde(default)]
     #[schemars(with = "bool")]
     literal: Option<bool>,
-    /// Let matches span lines (default: only if the pattern holds a line break).
+    /// Matches may span lines.
     #[serde(default)]
     #[schemars(with = "bool")]
     multiline: Option<bool>,
-    /// Lines to show before and after each match (default: 0).
+    /// Lines to show around each match.
     #[serde(default)]
     #[schemars(with = "u64")]
     context: Option<u64>,
@@ -76,15 +76,15 @@ struct Arguments {
     #[serde(default)]
     #[schemars(skip)]
     post: Option<u64>,
-    /// Leave out files that .gitignore names (default: true).
+    /// Leave out ignored files (default true).
     #[serde(default)]
     #[schemars(with = "bool")]
     gitignore: Option<bool>,
-    /// Maximum number of matches (default: 100).
+    /// Most matches (default 100).
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     limit: Option<u64>,
-    /// Matches to pass over, to see what comes after a limited answer (default: 0).
+    /// Matches to pass over.
     #[serde(default)]
     #[schemars(with = "u64")]
     offset: Option<u64>,

@@ -25,11 +25,11 @@ pub struct LsTool {
 
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
-    /// Directory to list, relative or absolute (default: the working directory).
+    /// The directory.
     #[serde(default)]
     #[schemars(with = "String")]
     path: Option<String>,
-    /// Maximum number of entries (default: 500).
+    /// Most entries (default 500).
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     limit: Option<u64>,

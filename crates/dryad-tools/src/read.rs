@@ -79,13 +79,13 @@ pub struct ReadTool {
 
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
-    /// Path to the file to read, relative or absolute.
+    /// The file.
     path: String,
-    /// Line number to start reading from, counted from 1.
+    /// First line, from 1.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     offset: Option<u64>,
-    /// Maximum number of lines to read.
+    /// Most lines.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     limit: Option<u64>,

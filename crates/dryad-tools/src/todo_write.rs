@@ -3,6 +3,8 @@
 //! The tool reads operations and shows the list. Who keeps the list, and what operations make of it, is
 //! the business of the conversation, which gives a function for both.
 
+mod shape;
+
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::todo::{TodoChange, TodoOperation, TodoPhase, TodoStatus, TodoTask};
 use dryad_safety::arguments::{parse, schema};
@@ -28,6 +30,7 @@ pub struct TodoWriteTool {
 #[serde(deny_unknown_fields)]
 struct Arguments {
     /// What to change, in order.
+    #[schemars(with = "Vec<shape::Operation>")]
     ops: Vec<TodoOperation>,
 }
 
@@ -177,5 +180,25 @@ mod tests {
         assert_eq!(answer(Vec::new(), &[], json!({"ops": []})).unwrap_err().to_string(), "ops must not be empty");
         let error = answer(Vec::new(), &[], json!({"ops": [{"op": "paint"}]})).unwrap_err().to_string();
         assert!(error.starts_with("invalid arguments: /ops/0"), "{error}");
+    }
+    #[test]
+    fn the_schema_fits_every_operation() {
+        let tool = TodoWriteTool::new(|_| panic!("nothing is called"));
+        let schema: Value = serde_json::from_str(tool.spec().parameters.get()).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let task = json!({"content": "a", "status": "pending", "notes": "n", "details": "d"});
+        let ops = json!([
+            {"op": "replace", "phases": [{"name": "p", "tasks": [task]}]},
+            {"op": "add_phase", "name": "p", "tasks": [task]},
+            {"op": "add_task", "phase": "phase-1", "content": "a", "notes": "n", "details": "d"},
+            {"op": "update", "id": "task-1", "status": "completed", "content": "b", "notes": "n", "details": "d"},
+            {"op": "remove_task", "id": "task-1"},
+        ]);
+        for op in ops.as_array().unwrap() {
+            let arguments = json!({"ops": [op]});
+            assert!(validator.is_valid(&arguments), "{op}");
+            parse::<Arguments>(arguments.as_object().cloned().unwrap()).unwrap();
+        }
+        assert!(!validator.is_valid(&json!({"ops": [{"op": "paint"}]})));
     }
 }

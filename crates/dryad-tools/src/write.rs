@@ -37,9 +37,9 @@ pub struct WriteTool {
 
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
-    /// Path of the file to write, relative or absolute.
+    /// The file.
     path: String,
-    /// The whole content of the file.
+    /// All of its content.
     content: String,
 }
 

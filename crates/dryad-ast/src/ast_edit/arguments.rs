@@ -12,23 +12,22 @@ use std::num::NonZeroUsize;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AstEditArguments {
-    /// Rewrites to carry out; no pattern may be given twice.
+    /// Rewrites; no pattern twice.
     #[schemars(length(min = 1))]
     pub ops: Vec<AstEditOperation>,
-    /// Language of the patterns. Without it each file's extension decides.
+    /// Language of the patterns.
     #[serde(default)]
     pub lang: Option<String>,
-    /// File, directory or glob to rewrite, or several separated by commas. Without it: the workspace.
+    /// File, directory or glob, or several separated by commas.
     #[serde(default)]
     pub path: Option<String>,
-    /// Glob that files must match in addition to `path`.
+    /// Glob that files must match as well.
     #[serde(default)]
     pub glob: Option<String>,
-    /// Node kind to select from patterns that need their surroundings to parse; the selected node is
-    /// what is replaced.
+    /// Kind of the node within the pattern that is replaced.
     #[serde(default)]
     pub sel: Option<String>,
-    /// The most replacements to make.
+    /// Most replacements.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
@@ -38,9 +37,9 @@ pub struct AstEditArguments {
 #[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct AstEditOperation {
-    /// Pattern to look for: code with `$A` for one node and `$$$A` for a list of nodes.
+    /// Code to look for.
     pub pat: String,
-    /// What takes a match's place; captured names are filled in. Empty removes the match.
+    /// What takes its place.
     pub out: String,
 }
 

@@ -15,31 +15,29 @@ pub const DEFAULT_LIMIT: NonZeroUsize = NonZeroUsize::new(50).unwrap();
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AstGrepArguments {
-    /// Patterns to look for; a match of any of them counts. `$A` stands for one node, `$$$A` for a
-    /// list of nodes, `$_` for a node that is not captured; the same name twice means the same text.
+    /// Patterns; a match of any counts.
     pub pat: Vec<String>,
-    /// Language of the patterns. Without it each file's extension decides.
+    /// Language of the patterns.
     #[serde(default)]
     pub lang: Option<String>,
-    /// File, directory or glob to search, or several separated by commas. Without it: the workspace.
+    /// File, directory or glob, or several separated by commas.
     #[serde(default)]
     pub path: Option<String>,
-    /// Glob that files must match in addition to `path`.
+    /// Glob that files must match as well.
     #[serde(default)]
     pub glob: Option<String>,
-    /// Node kind to select from a pattern that needs its surroundings to parse; the match is then
-    /// the selected node.
+    /// Kind of the node within the pattern that is the match.
     #[serde(default)]
     pub sel: Option<String>,
-    /// The most matches to return (default 50).
+    /// Most matches (default 50).
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
-    /// Matches to pass over before the first one returned (default 0).
+    /// Matches to pass over.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub offset: Option<i64>,
-    /// Lines to show before and after each match.
+    /// Lines to show around each match.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub context: Option<i64>,
@@ -164,7 +162,6 @@ mod tests {
         let schema: Value = serde_json::from_str(dryad_safety::arguments::schema::<AstGrepArguments>().get()).unwrap();
         assert_eq!(schema["required"], json!(["pat"]));
         assert_eq!(schema["properties"]["limit"]["minimum"], 1);
-        assert_eq!(schema["properties"]["offset"]["minimum"], 0);
         for (name, property) in schema["properties"].as_object().unwrap() {
             assert!(property["description"].is_string(), "{name} has no description");
         }

@@ -16,16 +16,16 @@ const RECOMMENDED: &str = " (Recommended)";
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// A short name, to tell the answers apart.
+    /// A short name.
     id: String,
-    /// The question, as one sentence.
+    /// One sentence.
     question: String,
     /// What to choose from.
     options: Vec<Choice>,
-    /// Whether several options can be chosen.
+    /// Several can be chosen.
     #[serde(default)]
     multi: bool,
-    /// The index of the option you would take, from 0.
+    /// Index of the option you would take, from 0.
     #[serde(default)]
     recommended: Option<usize>,
 }

@@ -9,21 +9,21 @@ use serde_json::{Map, Value};
 /// The arguments as the model is told of them.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// Path of the file to edit, relative or absolute.
+    /// The file.
     path: String,
-    /// The text to replace, quoted exactly as it stands in the file. Required unless `edits` is given.
+    /// Text to replace, exactly as in the file; unless `edits` is given.
     #[serde(default)]
     #[schemars(with = "String")]
     old_string: Option<String>,
-    /// The text to put in its place. Required unless `edits` is given.
+    /// What takes its place.
     #[serde(default)]
     #[schemars(with = "String")]
     new_string: Option<String>,
-    /// Replace every occurrence instead of exactly one (default: false).
+    /// Every occurrence, not exactly one.
     #[serde(default)]
     #[schemars(with = "bool")]
     replace_all: Option<bool>,
-    /// Several edits of the same file, applied together; they must not overlap.
+    /// Several edits at once.
     #[serde(default)]
     #[schemars(with = "Vec<OneEdit>")]
     edits: Option<Vec<OneEdit>>,
@@ -31,11 +31,11 @@ pub(super) struct Arguments {
 
 #[derive(Deserialize, JsonSchema)]
 struct OneEdit {
-    /// The text to replace, quoted exactly as it stands in the file.
+    /// Text to replace.
     old_string: String,
-    /// The text to put in its place.
+    /// What takes its place.
     new_string: String,
-    /// Replace every occurrence instead of exactly one (default: false).
+    /// Every occurrence, not exactly one.
     #[serde(default)]
     #[schemars(with = "bool")]
     replace_all: Option<bool>,

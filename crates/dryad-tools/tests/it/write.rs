@@ -41,5 +41,5 @@ fn a_fifo_is_no_target() {
 fn the_model_is_told_two_required_arguments() {
     let parameters: serde_json::Value = serde_json::from_str(tool().spec().parameters.get()).unwrap();
     assert_eq!(parameters["required"], json!(["path", "content"]));
-    assert_eq!(parameters["properties"]["path"]["description"], "Path of the file to write, relative or absolute.");
+    assert_eq!(parameters["properties"]["path"]["description"], "The file.");
 }

@@ -161,3 +161,13 @@ fn a_long_result_is_kept_aside_from_the_size_that_the_settings_name() {
     assert!(result(1).ends_with("Full output: artifact://0") && !result(1).contains("needle 030"), "{}", result(1));
     assert!(result(2).contains("needle 030") && result(2).contains("needle 059"), "{}", result(2));
 }
+
+/// It is part of every request, and of every answer about the state.
+#[test]
+fn what_the_model_is_told_of_the_tools_is_short() {
+    let server = Loopback::start([Api::Chat.text("done")]).unwrap();
+    let scene = Scene::with_model("openai-completions", &format!("{}/v1", server.url()));
+    scene.ask(&["x"]).done();
+    let tools = server.requests()[0].json().unwrap()["tools"].to_string();
+    assert!(tools.len() < 12_500, "{} bytes: {tools}", tools.len());
+}
