@@ -69,6 +69,9 @@ struct Picture {
 
 /// Removes the pictures that no session names.
 pub fn collect(places: &Places, now: Timestamp, way: Way) -> Result<Collected, CollectError> {
+    if way == Way::Remove {
+        disk::sweep_drafts(places.blobs());
+    }
     let mut collected = Collected::default();
     let mut old = Vec::new();
     for picture in pictures(places.blobs())? {

@@ -5,7 +5,7 @@
 use crate::list;
 use crate::places::Places;
 use crate::problem::StoreError;
-use crate::store::disk::Draft;
+use crate::store::disk::{self, Draft};
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ pub fn leave(places: &Places, terminal: &str, cwd: &Path, file: &Path) -> Result
     text.push(b'\n');
     text.extend_from_slice(file.as_os_str().as_bytes());
     text.push(b'\n');
+    disk::sweep_drafts(path.parent().unwrap_or(Path::new(".")));
     let mut draft = Draft::begin(&path).map_err(failed)?;
     draft.file().write_all(&text).map_err(failed)?;
     draft.replace().map(drop).map_err(failed)

@@ -34,9 +34,12 @@ pub struct Opening<'a> {
 impl Session {
     /// Opens a session to carry it on. Where no file is, a new session will be stored there.
     ///
+    /// What killed processes left unfinished beside it is removed.
+    ///
     /// A file of an older version is rewritten in the current one; one of a newer version is opened for
     /// reading only, and [`Session::read_only`] says so.
     pub fn open(path: &Path, opening: &Opening<'_>) -> Result<Self, OpenError> {
+        disk::sweep_drafts(path.parent().unwrap_or(Path::new(".")));
         let file = match open_file(path, Access::Append) {
             Ok(file) => file,
             Err(OpenError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {

@@ -3,10 +3,16 @@
 //! Everything is made for its owner alone: directories 0700, files 0600.
 #![expect(clippy::disallowed_methods, reason = "the home of every write of the session store")]
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+
+/// What surrounds the id in the name of a draft.
+const DRAFT_START: &str = ".";
+/// See [`DRAFT_START`].
+const DRAFT_END: &str = ".draft";
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -49,14 +55,20 @@ fn open_locked(path: &Path) -> Result<File, Refusal> {
             Err(TryLockError::WouldBlock) => return Err(Refusal::Locked),
             Err(TryLockError::Error(error)) => return Err(Refusal::Io(error)),
         }
-        let (held, named) = (file.metadata()?, fs::metadata(path)?);
-        if (held.dev(), held.ino()) == (named.dev(), named.ino()) {
+        if stands_at(&file, path)? {
             return Ok(file);
         }
     }
 }
 
-/// A file that is made under another name, to be renamed into place when it is whole.
+/// Whether an open file is the one of this name.
+fn stands_at(file: &File, path: &Path) -> io::Result<bool> {
+    let (held, named) = (file.metadata()?, fs::metadata(path)?);
+    Ok((held.dev(), held.ino()) == (named.dev(), named.ino()))
+}
+
+/// A file that is made under another name, to be renamed into place when it is whole. It is locked as long as
+/// somebody works on it, so that what a killed process left can be told from it; see [`sweep_drafts`].
 #[derive(Debug)]
 pub(crate) struct Draft {
     file: File,
@@ -70,16 +82,26 @@ impl Draft {
     pub(crate) fn begin(path: &Path) -> io::Result<Self> {
         let directory = path.parent().unwrap_or(Path::new("."));
         make_directory(directory)?;
-        let draft = directory.join(format!(".{}.draft", uuid::Uuid::now_v7()));
-        let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(&draft)?;
-        Ok(Self { file, draft, path: path.to_owned(), kept: false })
+        loop {
+            let draft = directory.join(format!("{DRAFT_START}{}{DRAFT_END}", uuid::Uuid::now_v7()));
+            let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(&draft)?;
+            // Nobody but who sweeps holds it, and not for long.
+            file.lock()?;
+            match stands_at(&file, &draft) {
+                Ok(true) => return Ok(Self { file, draft, path: path.to_owned(), kept: false }),
+                // It was swept before it was locked.
+                Ok(false) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     pub(crate) fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
-    /// Syncs it, locks it, puts it in the place of whatever stands there, and syncs the directory.
+    /// Syncs it, puts it in the place of whatever stands there, and syncs the directory.
     pub(crate) fn replace(mut self) -> io::Result<File> {
         self.ready()?;
         fs::rename(&self.draft, &self.path)?;
@@ -96,9 +118,7 @@ impl Draft {
 
     fn ready(&mut self) -> io::Result<()> {
         self.file.flush()?;
-        self.file.sync_all()?;
-        // Nobody else knows the draft's name: this does not wait.
-        self.file.lock()
+        self.file.sync_all()
     }
 
     fn finish(&mut self) -> io::Result<File> {
@@ -115,6 +135,25 @@ impl Drop for Draft {
             fs::remove_file(&self.draft).ok();
         }
     }
+}
+
+/// Removes the drafts in a directory whose makers are gone. What cannot be removed does no harm.
+pub(crate) fn sweep_drafts(directory: &Path) {
+    let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+    let drafts = entries
+        .filter(|entry| is_draft(&entry.file_name()) && entry.file_type().is_ok_and(|file_type| file_type.is_file()));
+    for path in drafts.map(|entry| entry.path()) {
+        let Ok(file) = OpenOptions::new().append(true).open(&path) else { continue };
+        // Whoever works on it holds the lock; whoever has just made it looks whether it is still there.
+        if file.try_lock().is_ok() && stands_at(&file, &path).unwrap_or(false) {
+            fs::remove_file(&path).ok();
+        }
+    }
+}
+
+fn is_draft(name: &OsStr) -> bool {
+    let name = name.to_str().and_then(|name| name.strip_prefix(DRAFT_START)?.strip_suffix(DRAFT_END));
+    name.is_some_and(|id| id.parse::<uuid::Uuid>().is_ok())
 }
 
 /// Makes a directory and those above it.

@@ -32,6 +32,7 @@ impl Jsonl {
             io::ErrorKind::AlreadyExists => StoreError::Exists(path.to_owned()),
             _ => StoreError::io(path, error),
         };
+        disk::sweep_drafts(path.parent().unwrap_or(Path::new(".")));
         let mut draft = Draft::begin(path).map_err(failed)?;
         let mut text = Vec::new();
         let mut places = Vec::with_capacity(lines.len());

@@ -3,7 +3,7 @@
 use crate::stage::*;
 use dryad_session::problem::Problem;
 use dryad_session::session::Session;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn stored(home: &Home) -> (PathBuf, Vec<u8>) {
     let mut session = home.create();
@@ -200,4 +200,71 @@ fn a_killed_process_leaves_every_entry_it_told_of() {
         assert!(!session.problems().iter().any(|problem| !matches!(problem, Problem::BadTail { .. })));
         assert_eq!(texts(&session).len(), session.tree().nodes().len());
     }
+}
+
+fn drafts(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.extension().is_some_and(|extension| extension == "draft")).collect()
+}
+
+fn tell(process: u32, signal: &str) {
+    assert!(std::process::Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
+}
+
+/// The test runs itself once more as a process that rewrites a long session until it is stopped in the middle.
+#[test]
+fn what_a_killed_rewrite_leaves_is_swept_and_what_a_living_one_needs_is_not() {
+    const FILE: &str = "DRYAD_TEST_REWRITTEN";
+    if let Some(path) = std::env::var_os(FILE) {
+        let places = dryad_session::places::Places::below(Path::new("/nowhere"));
+        let opening = dryad_session::open::Opening { places: &places, cwd: None, here: Path::new("/"), now: NOW };
+        let mut session = Session::open(Path::new(&path), &opening).unwrap();
+        for number in 0.. {
+            session.set_name(&format!("name {number}"), dryad_protocol::entry::TitleSource::Auto, NOW).unwrap();
+        }
+    }
+    let home = Home::new();
+    let (path, _) = stored(&home);
+    let mut session = home.open(&path).unwrap();
+    for number in 0..60 {
+        session.append(user(&format!("{number} {}", "x".repeat(400_000))), NOW);
+    }
+    session.flush().unwrap();
+    let said = texts(&session);
+    drop(session);
+    let directory = path.parent().unwrap();
+    let strange = directory.join(".notes.draft");
+    std::fs::write(&strange, "somebody else's").unwrap();
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["durability::what_a_killed_rewrite_leaves_is_swept_and_what_a_living_one_needs_is_not", "--exact"])
+        .env(FILE, &path)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    // It is stopped again and again until that is in the middle of a rewrite.
+    let started = std::time::Instant::now();
+    let left = loop {
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "it never rewrites");
+        tell(child.id(), "-STOP");
+        let left: Vec<PathBuf> = drafts(directory).into_iter().filter(|draft| *draft != strange).collect();
+        let state = || std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+        let is_stopped = || state().rsplit_once(')').unwrap().1.trim_start().starts_with('T');
+        while !is_stopped() {
+            std::thread::yield_now();
+        }
+        if !left.is_empty() && left.iter().all(|draft| draft.exists()) {
+            break left;
+        }
+        tell(child.id(), "-CONT");
+        std::thread::yield_now();
+    };
+    let other = home.open(&directory.join("other.jsonl")).unwrap();
+    assert!(left.iter().all(|draft| draft.exists()), "whoever made it lives: {left:?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(left.iter().all(|draft| draft.exists()), "nobody has swept yet");
+    drop(other);
+    let session = home.open(&path).unwrap();
+    assert_eq!((texts(&session), session.problems()), (said, &[][..]));
+    assert_eq!(drafts(directory), [strange], "only what is known to be left over is removed");
 }
