@@ -14,6 +14,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// The type of the entry that tells what naming the session took.
+pub const TITLE: &str = "title";
+
 /// What is counted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Scope {
@@ -42,9 +45,9 @@ pub struct Stats {
     pub tool_results: u64,
     /// All messages.
     pub total_messages: u64,
-    /// Tokens, those of sub-agents and of summaries included.
+    /// Tokens, those of sub-agents, of summaries and of naming the session included.
     pub tokens: TokenSums,
-    /// Dollars, those of sub-agents and of summaries included.
+    /// Dollars, those of sub-agents, of summaries and of naming the session included.
     pub cost: f64,
     /// Calls of tools that may do irreversible damage.
     pub destructive_calls: u64,
@@ -92,7 +95,7 @@ impl Stats {
             session_id: Some(session.id().clone()),
             ..Self::default()
         };
-        let counts = |kind: Kind| kind.is_said() || kind == Kind::Compaction;
+        let counts = |kind: Kind| kind.is_said() || matches!(kind, Kind::Compaction | Kind::Custom);
         for node in nodes.into_iter().filter(|node| counts(node.kind)) {
             if let Ok(entry) = session.load(node, &mut Vec::new()) {
                 stats.count_entry(&entry, is_destructive);
@@ -107,6 +110,11 @@ impl Stats {
             EntryBody::Compaction(Compaction { details, .. })
             | EntryBody::BranchSummary(BranchSummary { details, .. }) => {
                 if let Some((usage, model)) = of_details(details.as_ref(), "summary") {
+                    self.spend(&usage, &model);
+                }
+            }
+            EntryBody::Custom { custom_type, data } if custom_type == TITLE => {
+                if let Some((usage, model)) = of_details(data.as_ref(), TITLE) {
                     self.spend(&usage, &model);
                 }
             }

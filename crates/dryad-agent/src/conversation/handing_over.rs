@@ -7,12 +7,13 @@ use super::writer::Writer;
 use super::{Conversation, ConversationError};
 use crate::retry::SMALL;
 use dryad_protocol::content::UserBlock;
-use dryad_protocol::entry::TitleSource;
+use dryad_protocol::entry::{EntryBody, TitleSource};
 use dryad_protocol::event::CompactionEvent;
 use dryad_protocol::message::{CustomMessage, Message};
 use dryad_session::compact::branch::{HANDOFF, Left};
 use dryad_session::compact::plan::NothingToCompact;
 use dryad_session::compact::prompt::Prompt;
+use dryad_session::stats;
 use std::sync::{Arc, PoisonError};
 use tokio_util::sync::CancellationToken;
 
@@ -107,7 +108,14 @@ impl Conversation {
         };
         let text = format!("<text>\n{}\n</text>", beginning(&first.text, TITLE_PROMPT));
         let prompt = Prompt { system: TITLE_SYSTEM, text };
-        let written = Writer::new(self, cancel).in_role(SMALL).with_limit(TITLE_TOKENS).write(&prompt).await?;
+        let mut writer = Writer::new(self, cancel).in_role(SMALL).with_limit(TITLE_TOKENS);
+        let written = writer.write(&prompt).await;
+        if written.is_ok() || writer.has_spent() {
+            // What was spent is spent, also on nothing.
+            let (custom_type, data) = (stats::TITLE.to_owned(), writer.signed(None));
+            self.inner.agent.append(EntryBody::Custom { custom_type, data });
+        }
+        let written = written?;
         let line = written.lines().next().unwrap_or_default();
         let name = beginning(line.trim_matches(['"', '\'', '.', ' ', '#', '*']), TITLE);
         self.set_name(&name, TitleSource::Auto)?;

@@ -70,6 +70,11 @@ impl<'a> Writer<'a> {
         Ok(self.ask(prompt).await?)
     }
 
+    /// Whether anything was spent so far.
+    pub(super) fn has_spent(&self) -> bool {
+        self.spent != Usage::default()
+    }
+
     /// The details of a summary, with who wrote it and what that took.
     pub(super) fn signed(&self, details: Option<Value>) -> Option<Value> {
         let mut details = details.unwrap_or_else(|| json!({}));

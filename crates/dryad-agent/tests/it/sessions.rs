@@ -333,6 +333,36 @@ async fn a_session_is_named_after_its_first_prompt_unless_the_user_did() {
 }
 
 #[tokio::test]
+async fn what_naming_a_session_takes_is_counted_and_kept() {
+    let cancel = tokio_util::sync::CancellationToken::new();
+    let counted = |text: &str, tokens: u64| Chat::new().text(text).usage(tokens, 1).reply();
+    let mut settings = quick();
+    settings.roles.insert("small".to_owned(), "acme/b".to_owned());
+    let home = Home::new();
+    let session = home.create();
+    let talk = home.talk(session, settings, vec![counted("one", 10), counted(" ", 100), counted("A name", 1000)]);
+    talk.prompt("go").await;
+    talk.conversation.name_by_itself(&cancel).await.unwrap_err();
+    assert_eq!(talk.conversation.name_by_itself(&cancel).await.unwrap().as_deref(), Some("A name"));
+    let file = talk.file();
+    let spent = |talk: &Talk| {
+        let stats = talk.conversation.stats(Scope::Branch);
+        let named = stats.models["acme/b"];
+        (stats.tokens.input, stats.models["acme/a"].requests, named.requests, named.tokens.total, named.cost > 0.0)
+    };
+    let expected = (1110, 1, 2, 1102, true);
+    assert_eq!(spent(&talk), expected, "also where the model wrote nothing");
+    assert_eq!(talk.told(), ["user: go", "assistant[stop]: one"], "the model does not see it");
+    let kept = talk.entries().1.into_iter().filter_map(|entry| match entry.body {
+        EntryBody::Custom { custom_type, data } => Some((custom_type, data.unwrap()["model"].clone())),
+        _ => None,
+    });
+    assert_eq!(kept.collect::<Vec<_>>(), vec![("title".to_owned(), json!("acme/b")); 2]);
+    let talk = talk.reopened(&file, vec![]);
+    assert_eq!((spent(&talk), talk.conversation.state().session_name.as_deref()), (expected, Some("A name")));
+}
+
+#[tokio::test]
 async fn a_session_that_can_only_be_read_takes_no_prompt() {
     let talk = Talk::new(quick(), vec![chat::text("one")]);
     talk.prompt("first").await;

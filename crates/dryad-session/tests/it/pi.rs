@@ -8,6 +8,7 @@ use dryad_protocol::entry::{BranchSummary, EntryBody, ModelChange, TitleSource};
 use dryad_protocol::thinking::ThinkingLevel;
 use dryad_session::context;
 use dryad_session::session::Session;
+use dryad_session::stats::{Scope, Stats, TITLE};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -198,6 +199,10 @@ fn whatever_is_written_here_is_read_the_same_by_pi() {
     session.append(EntryBody::TtsrInjection { injected_rules: vec!["r".to_owned()] }, NOW);
     session.append(EntryBody::Pruning { entry_ids: vec![kept] }, NOW);
     let here = session.append(assistant("four"), NOW);
+    let usage = json!({"input": 7, "output": 3, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 10,
+        "cost": {"input": 0.0, "output": 0.0, "cacheRead": 0.0, "cacheWrite": 0.0, "total": 0.5}});
+    let data = Some(json!({"model": "mock/small", "usage": usage}));
+    session.append(EntryBody::Custom { custom_type: TITLE.to_owned(), data }, NOW);
     session.set_label(&first, Some("mark"), NOW).unwrap();
     let summary = BranchSummary { summary: "went elsewhere".to_owned(), ..BranchSummary::default() };
     session.branch_with_summary(Some(&here), summary, NOW).unwrap();
@@ -208,6 +213,8 @@ fn whatever_is_written_here_is_read_the_same_by_pi() {
     let pi = stage.read_by_pi(&file);
     assert_eq!(told_here(&session), told(pi["messages"].as_array().unwrap()));
     assert_eq!(pi["thinkingLevel"], "high");
+    let named = Stats::of(&session, Scope::All, &|_| false).models["mock/small"];
+    assert_eq!((named.requests, named.tokens.total, named.cost), (1, 10, 0.5), "what naming it took is counted");
     assert_eq!(
         (&pi["name"], &pi["labels"], &pi["leaf"]),
         (&json!("A name"), &json!(["mark"]), &json!(session.leaf().unwrap()))
