@@ -64,7 +64,7 @@ enum Group {
 }
 
 /// Every command by its name.
-const NAMES: [(&str, Group); 43] = [
+const NAMES: [(&str, Group); 46] = [
     ("prompt", Group::Prompt),
     ("steer", Group::Prompt),
     ("follow_up", Group::Prompt),
@@ -94,6 +94,9 @@ const NAMES: [(&str, Group); 43] = [
     ("branch", Group::Session),
     ("fork", Group::Session),
     ("clone", Group::Session),
+    ("navigate_tree", Group::Session),
+    ("set_label", Group::Session),
+    ("get_tree", Group::Session),
     ("get_branch_messages", Group::Session),
     ("get_fork_messages", Group::Session),
     ("get_session_stats", Group::Session),

@@ -3,11 +3,12 @@
 mod state;
 
 pub use dryad_agent::conversation::State as SessionState;
+pub use dryad_session::outline::Outline as SessionTree;
 pub use state::{BranchMessages, SessionStats};
 
 use dryad_protocol::action::PendingAction;
 use dryad_protocol::call::ToolResult;
-use dryad_protocol::id::OperationId;
+use dryad_protocol::id::{EntryId, OperationId};
 use dryad_protocol::message::Message;
 use dryad_protocol::model::Model;
 use dryad_protocol::operation::OperationHead;
@@ -53,6 +54,20 @@ pub struct Branched {
     /// What became of the operations that were taken back, when that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undone: Option<Vec<Undone>>,
+}
+
+/// Of `navigate_tree`.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Navigated {
+    /// What was said there by hand, to be edited and said anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Whether a hook did not want it, or the summary was cancelled; the session is where it was then.
+    pub cancelled: bool,
+    /// The entry that tells what was left behind, when that was asked for and anything was said there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_entry_id: Option<EntryId>,
 }
 
 /// Of `set_todos`.

@@ -109,6 +109,8 @@ fn answers(generator: &mut SchemaGenerator) -> Vec<(&'static str, Value)> {
         ("clone", of::<data::Changed>(generator)),
         ("branch", of::<data::Branched>(generator)),
         ("fork", of::<data::Branched>(generator)),
+        ("navigate_tree", of::<data::Navigated>(generator)),
+        ("get_tree", of::<data::SessionTree>(generator)),
         ("get_branch_messages", of::<data::BranchMessages>(generator)),
         ("get_fork_messages", of::<data::BranchMessages>(generator)),
         ("get_session_stats", of::<data::SessionStats>(generator)),

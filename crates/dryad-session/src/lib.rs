@@ -17,6 +17,7 @@ pub mod list;
 mod migrate;
 pub mod open;
 pub mod operations;
+pub mod outline;
 pub mod places;
 pub mod problem;
 pub mod removal;

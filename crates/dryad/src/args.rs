@@ -12,8 +12,8 @@ mod try_command;
 
 pub(crate) use changes::{LogArguments, PlaceArguments, RedoArguments, ShowArguments, UndoArguments, WayArguments};
 pub(crate) use sessions::{
-    BranchArguments, ExportArguments, KeptArguments, ListArguments, LookArguments, RemoveArguments, SessionArguments,
-    SessionsArguments, SessionsCommand, ShowSessionArguments, StoreArguments,
+    BranchArguments, ExportArguments, KeptArguments, LabelArguments, ListArguments, LookArguments, RemoveArguments,
+    SessionArguments, SessionsArguments, SessionsCommand, ShowSessionArguments, StoreArguments,
 };
 pub(crate) use staged::{ApplyArguments, AuditArguments, DiscardArguments, PendingArguments};
 pub(crate) use syntax::{GrepAstArguments, RewriteArguments, SyntaxArguments};
@@ -187,7 +187,7 @@ pub(crate) enum Command {
         #[arg(long)]
         keep: bool,
     },
-    /// List the sessions of this directory, show, remove or export one
+    /// List the sessions of this directory, show, label, remove or export one
     Sessions(Box<SessionsArguments>),
     /// Begin anew at an earlier prompt, in a session of its own; --undo takes back what was done since
     Branch(BranchArguments),

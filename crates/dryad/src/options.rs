@@ -117,6 +117,8 @@ pub(crate) enum ToolSelection {
 pub(crate) struct SessionOptions {
     /// Which one.
     pub(crate) which: Which,
+    /// From which of its entries it goes on, if that was said.
+    pub(crate) at: Option<At>,
     /// What it shall be called.
     pub(crate) name: Option<String>,
     /// Whether the model must not name it.
@@ -125,6 +127,15 @@ pub(crate) struct SessionOptions {
     pub(crate) directory: Option<PathBuf>,
     /// Whether the directory to work in was said.
     pub(crate) cwd_is_given: bool,
+}
+
+/// From which entry a conversation goes on.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct At {
+    /// Its id, or the beginning of it.
+    pub(crate) entry: String,
+    /// Whether what is left behind is told there.
+    pub(crate) summarize: bool,
 }
 
 /// One conversation of many.
@@ -281,8 +292,10 @@ fn session(arguments: SessionArguments, cwd_is_given: bool) -> SessionOptions {
         (None, None) if arguments.no_session => Which::InMemory,
         (None, None) => Which::New,
     };
+    let at = arguments.at.map(|entry| At { entry, summarize: arguments.summarize });
     SessionOptions {
         which,
+        at,
         name: arguments.name,
         without_title: arguments.no_title,
         directory: arguments.store.session_dir,

@@ -29,6 +29,28 @@ pub enum SessionCommand {
     },
     /// Goes on in a new session with the same conversation.
     Clone,
+    /// Goes on in the same session from another entry: before what was said by hand, which comes back as `data.text`,
+    /// or behind any other. Ends a run first, empties the queues.
+    NavigateTree {
+        /// Where to.
+        entry_id: String,
+        /// Has the model tell there what is left behind.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        summarize: Option<bool>,
+        /// What that summary shall heed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        custom_instructions: Option<String>,
+    },
+    /// Names an entry, or takes its name away.
+    SetLabel {
+        /// Which entry.
+        entry_id: String,
+        /// The name; absent or null takes it away.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+    },
+    /// All entries of the session with their places and a line of what they say: `data.entries`.
+    GetTree,
     /// Everything the user has said, with the entries to branch at: `data.messages`.
     #[serde(alias = "get_fork_messages")]
     GetBranchMessages,

@@ -2,10 +2,12 @@
 
 use super::safety;
 use crate::command::SessionCommand;
-use crate::data::{BranchMessages, Branched, Changed, Commands, Exported, LastText, Messages, SessionStats};
+use crate::data::{
+    BranchMessages, Branched, Changed, Commands, Exported, LastText, Messages, Navigated, SessionStats, SessionTree,
+};
 use crate::desk::Desk;
 use crate::response::Reply;
-use dryad_agent::conversation::ConversationError;
+use dryad_agent::conversation::{ConversationError, Summary};
 use dryad_protocol::entry::TitleSource;
 use dryad_protocol::id::EntryId;
 use dryad_session::kind::Kind;
@@ -22,6 +24,15 @@ pub(crate) async fn handle(desk: &Arc<Desk>, command: SessionCommand) -> Reply {
         }
         SessionCommand::Branch { entry_id, undo } => branch(desk, entry_id, undo.unwrap_or(false)).await,
         SessionCommand::Clone => changed(desk, conversation.clone_branch().await),
+        SessionCommand::NavigateTree { entry_id, summarize, custom_instructions } => {
+            let summary = match summarize.unwrap_or(false) {
+                true => Summary::Make { wishes: custom_instructions },
+                false => Summary::Skip,
+            };
+            navigate(desk, entry_id, summary).await
+        }
+        SessionCommand::SetLabel { entry_id, label } => set_label(desk, entry_id, label.as_deref()),
+        SessionCommand::GetTree => tree(desk).await,
         SessionCommand::GetBranchMessages => Reply::data(&BranchMessages { messages: conversation.branch_messages() }),
         SessionCommand::GetSessionStats => {
             let (stats, usage) = (conversation.stats(Scope::Branch), conversation.context_usage());
@@ -74,6 +85,41 @@ async fn branch(desk: &Desk, entry_id: String, undo: bool) -> Reply {
         false => None,
     };
     Reply::data(&Branched { text: branched.text, cancelled: false, undone })
+}
+
+async fn navigate(desk: &Desk, entry_id: String, summary: Summary) -> Reply {
+    let nowhere = Navigated { text: None, cancelled: true, summary_entry_id: None };
+    match desk.conversation.navigate(&EntryId::from(entry_id), summary).await {
+        Ok(navigated) => {
+            desk.dialogs.withdraw_all();
+            let (text, summary_entry_id) = (navigated.text, navigated.summary);
+            Reply::data(&Navigated { text, cancelled: false, summary_entry_id })
+        }
+        Err(ConversationError::Blocked { reason }) => {
+            desk.notify_blocked(&reason);
+            Reply::data(&nowhere)
+        }
+        Err(ConversationError::Cancelled) => Reply::data(&nowhere),
+        Err(error) => Reply::Refused(error.to_string()),
+    }
+}
+
+fn set_label(desk: &Desk, entry_id: String, label: Option<&str>) -> Reply {
+    let labelled = desk.conversation.set_label(&EntryId::from(entry_id), label);
+    match labelled.and_then(|()| desk.conversation.flush()) {
+        Ok(()) => Reply::Done,
+        Err(error) => Reply::Refused(error.to_string()),
+    }
+}
+
+/// Every entry may have to be read for it.
+async fn tree(desk: &Desk) -> Reply {
+    let conversation = desk.conversation.clone();
+    let read = tokio::task::spawn_blocking(move || conversation.with_session(SessionTree::of)).await;
+    match read {
+        Ok(tree) => Reply::data(&tree),
+        Err(error) => Reply::Refused(error.to_string()),
+    }
 }
 
 /// What the user has said at an entry and after it, on all branches.

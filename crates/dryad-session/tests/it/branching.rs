@@ -2,8 +2,10 @@
 
 use crate::stage::*;
 use dryad_protocol::entry::{BranchSummary, TitleSource};
+use dryad_session::outline::Outline;
 use dryad_session::problem::OpenError;
 use dryad_session::{list, removal};
+use serde_json::json;
 use std::path::Path;
 
 #[test]
@@ -214,4 +216,34 @@ fn only_a_session_that_nobody_works_in_is_removed() {
     assert!(matches!(removal::remove(&foreign, &home.places), Err(OpenError::NotASession(_))));
     assert!(foreign.exists());
     assert!(matches!(removal::remove(home.root.path(), &home.places), Err(OpenError::IsDirectory(_))));
+}
+
+#[test]
+fn an_outline_has_every_entry_in_a_line_and_no_whole_message() {
+    let home = Home::new();
+    let mut session = home.create();
+    assert_eq!(Outline::of(&session), Outline { leaf_id: None, entries: vec![] });
+    let first = session.append(user(&format!("ü\n  {}", "long ".repeat(100_000))), NOW);
+    let call = session.append(calling("c", "read", &json!({"path": "x".repeat(10_000)})), NOW);
+    let result = session.append(result("c", "read", &"output ".repeat(50_000)), NOW);
+    session.append(assistant("two"), NOW);
+    session.set_label(&result, Some("here"), NOW).unwrap();
+    session.flush().unwrap();
+    let file = session.file().unwrap().to_owned();
+    drop(session);
+    let session = home.open(&file).unwrap();
+    let outline = Outline::of(&session);
+    let told = serde_json::to_value(&outline).unwrap();
+    assert!(told.to_string().len() < 2000, "{told}");
+    assert_eq!(told["leafId"], json!(session.leaf()));
+    let entries = told["entries"].as_array().unwrap();
+    assert_eq!(entries.len(), 5);
+    let said = entries[0]["text"].as_str().unwrap();
+    assert!(said.starts_with("ü long long") && said.chars().count() == 161, "{said}");
+    assert_eq!((&entries[0]["id"], &entries[0]["parentId"]), (&json!(first), &json!(null)));
+    let answer = json!({"id": call, "parentId": first, "type": "message", "role": "assistant",
+        "timestamp": NOW.to_iso(), "text": "read"});
+    assert_eq!(entries[1], answer);
+    assert_eq!((&entries[2]["role"], &entries[2]["label"]), (&json!("toolResult"), &json!("here")));
+    assert_eq!((&entries[4]["type"], &entries[4]["text"]), (&json!("label"), &json!("here")));
 }

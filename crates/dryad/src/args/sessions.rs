@@ -20,6 +20,13 @@ pub(crate) struct SessionArguments {
     /// Go on in a copy of this session that works here
     #[arg(long, value_name = "ID|PATH", group = "conversation")]
     pub(crate) fork: Option<String>,
+    /// Go on from this entry of the session: before it when it is a prompt, else behind it (`dryad sessions show`
+    /// lists them with their ids, the beginning of one will do)
+    #[arg(long, value_name = "ENTRY", requires = "conversation", conflicts_with = "no_session")]
+    pub(crate) at: Option<String>,
+    /// With --at: have the model tell there what is left behind
+    #[arg(long, requires = "at")]
+    pub(crate) summarize: bool,
     /// Keep nothing of this run
     #[arg(long, group = "conversation")]
     pub(crate) no_session: bool,
@@ -77,6 +84,8 @@ pub(crate) enum SessionsCommand {
     List(ListArguments),
     /// Show one session: its prompts, what it cost, what it changed
     Show(ShowSessionArguments),
+    /// Name an entry of a session, or take its name away
+    Label(LabelArguments),
     /// Put sessions into the trash
     Rm(RemoveArguments),
     /// Write a session as one HTML file that can be read anywhere
@@ -108,6 +117,22 @@ pub(crate) struct ShowSessionArguments {
     /// What was said on its branch, as plain text
     #[arg(long, conflicts_with = "json")]
     pub(crate) text: bool,
+    #[command(flatten)]
+    pub(crate) look: LookArguments,
+}
+
+/// What an entry shall be called.
+#[derive(Args, Debug)]
+pub(crate) struct LabelArguments {
+    /// The entry: its id, or the beginning of it (`dryad sessions show` lists them)
+    #[arg(value_name = "ENTRY")]
+    pub(crate) entry: String,
+    /// The name; without one the entry loses its name
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Of this session instead of the one that -c goes on with
+    #[arg(long, value_name = "ID|PATH")]
+    pub(crate) session: Option<String>,
     #[command(flatten)]
     pub(crate) look: LookArguments,
 }

@@ -8,6 +8,7 @@
 mod json;
 mod text;
 
+use super::branch::entry;
 use super::changes::{print_notices, recover_known};
 use super::gc;
 use super::kept::{Sessions, from_store};
@@ -19,9 +20,10 @@ use crate::report::{Exit, Failure, provider_hint};
 use crate::signals::{self, Stops, Watch};
 use crate::wiring::{self, Hands, HookPrograms, LastError, Line, Workshop, from_conversation};
 use dryad_agent::agent::RunEnd;
-use dryad_agent::conversation::{Conversation, ConversationError};
+use dryad_agent::conversation::{Conversation, ConversationError, Summary};
 use dryad_agent::event_sink::EventSink;
 use dryad_protocol::event::Event;
+use dryad_protocol::id::EntryId;
 use dryad_protocol::message::{AssistantMessage, StopReason};
 use dryad_safety::clock::Clock;
 use dryad_safety::workspace::Workspace as Memory;
@@ -56,6 +58,7 @@ async fn answer(options: &Arc<RunOptions>, stops: &Stops) -> Result<Exit, Failur
     let sessions = Sessions::new(&workshop.home, &workshop.settings, directory, &options.workdir);
     let hooks = Arc::new(HookPrograms::new(&workshop.home, &options.workdir, None)?);
     let session = sessions.for_run(&options.session, stops, Some(&hooks)).await?;
+    let at = options.session.at.as_ref().map(|at| entry(&session, &at.entry)).transpose()?;
     let line = tokio::select! {
         line = line(&workshop, &options.model, &session) => line?,
         () = stops.cancel.cancelled() => return Err(Failure::cancelled()),
@@ -65,7 +68,7 @@ async fn answer(options: &Arc<RunOptions>, stops: &Stops) -> Result<Exit, Failur
     let memory = Arc::new(Memory::around(workshop.home.root(), &options.workdir));
     recover_known(&memory, &workshop.home, &options.workdir);
     let said =
-        Said { prompt, session, sessions, options: options.clone(), workshop: &workshop, memory: &memory, hooks };
+        Said { prompt, at, session, sessions, options: options.clone(), workshop: &workshop, memory: &memory, hooks };
     let shown = show(options.output, &line, said, stops).await;
     print_notices(&memory);
     gc::collect_daily(&workshop);
@@ -88,6 +91,8 @@ async fn line(workshop: &Workshop, options: &ModelOptions, session: &Session) ->
 /// A prompt, and the conversation that it belongs to.
 struct Said<'a> {
     prompt: Prompt,
+    /// The entry to go on from, if that was said.
+    at: Option<EntryId>,
     session: Session,
     sessions: Sessions,
     options: Arc<RunOptions>,
@@ -134,7 +139,7 @@ fn way(output: Output) -> Way {
 
 /// Runs the prompt in its conversation, which tells `sink`.
 async fn play(line: &Line, said: Said<'_>, sink: Arc<dyn EventSink>, stops: &Stops) -> Result<Played, Failure> {
-    let Said { prompt, session, sessions, options, workshop, memory, hooks } = said;
+    let Said { prompt, at, session, sessions, options, workshop, memory, hooks } = said;
     let mut settings = workshop.settings.clone();
     // The prompt has been answered: nobody asked for more, and the answer is what is printed.
     settings.compaction.auto_continue.get_or_insert(false);
@@ -150,7 +155,11 @@ async fn play(line: &Line, said: Said<'_>, sink: Arc<dyn EventSink>, stops: &Sto
         hooks,
     };
     let (begun, named) = (session.id().clone(), hands.settings.auto_title && !hands.options.session.without_title);
+    let summarize = hands.options.session.at.as_ref().is_some_and(|at| at.summarize);
     let conversation = wiring::conversation(hands, session)?;
+    if let Some(entry) = at {
+        go_to(&conversation, &entry, summarize, stops).await?;
+    }
     let accepted = conversation.accept(prompt.into_message(Clock::System.now()));
     let accepted = accepted.map_err(|error| from_conversation(&error))?;
     let (stopped, cancel) = (conversation.clone(), stops.cancel.clone());
@@ -174,6 +183,16 @@ async fn play(line: &Line, said: Said<'_>, sink: Arc<dyn EventSink>, stops: &Sto
     });
     conversation.with_session(|session| sessions.leave_crumb(session));
     Ok(Played { conversation, end, stored })
+}
+
+/// Goes on from an entry; when the user cancels that, everything is as it was.
+async fn go_to(conversation: &Conversation, entry: &EntryId, summarize: bool, stops: &Stops) -> Result<(), Failure> {
+    let summary = if summarize { Summary::Make { wishes: None } } else { Summary::Skip };
+    let moved = tokio::select! {
+        moved = conversation.begin_at(entry, summary) => moved,
+        () = stops.cancel.cancelled() => return Err(Failure::cancelled()),
+    };
+    moved.map(drop).map_err(|error| from_conversation(&error))
 }
 
 /// Has the model name the session, where it has no name and is kept. A name is a convenience: what goes wrong

@@ -65,7 +65,11 @@ pub(super) async fn run(arguments: &BranchArguments) -> Result<Exit, Failure> {
 }
 
 /// The entry whose id is this, or begins so.
-fn entry(session: &Session, text: &str) -> Result<EntryId, Failure> {
+///
+/// # Errors
+///
+/// When there is none, or several are meant.
+pub(super) fn entry(session: &Session, text: &str) -> Result<EntryId, Failure> {
     let nodes = session.tree().nodes();
     let mut found: Vec<&EntryId> =
         nodes.iter().map(|node| &node.id).filter(|id| id.as_str().starts_with(text)).collect();

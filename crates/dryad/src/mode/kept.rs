@@ -114,6 +114,19 @@ impl Sessions {
         Ok(session)
     }
 
+    /// Opens a session to add something to it, locked until it is dropped.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be opened or written to.
+    pub(super) fn change(&self, path: &Path) -> Result<Session, Failure> {
+        let session = Session::open(path, &self.opening(None)).map_err(|error| from_open(&error))?;
+        match session.read_only() {
+            Some(why) => Err(from_store(why)),
+            None => Ok(session),
+        }
+    }
+
     /// Notes that this terminal has this session now. It is a convenience: what goes wrong is only logged.
     pub(super) fn leave_crumb(&self, session: &Session) {
         let (Some(terminal), Some(file)) = (terminal(), session.file().filter(|_| session.is_stored())) else { return };

@@ -58,6 +58,10 @@ async fn serve(options: RunOptions, stops: &Stops) -> Result<Exit, Failure> {
     let workshop = Workshop::open(&options.workdir)?;
     let directory = options.session.directory.as_deref();
     let sessions = Sessions::new(&workshop.home, &workshop.settings, directory, &options.workdir);
+    if options.session.at.is_some() {
+        return Err(Failure::usage("--at is for a prompt")
+            .hint("A host sends `navigate_tree` to go on from another entry of the session."));
+    }
     let session = sessions.for_run(&options.session, stops, None).await?;
     let line = line(&workshop, &options).await?;
     log::cover(&line.mask);

@@ -2,6 +2,7 @@
 
 mod deeds;
 mod export;
+mod label;
 mod listing;
 mod remove;
 mod show;
@@ -20,6 +21,7 @@ pub(super) async fn run(arguments: SessionsArguments) -> Result<Exit, Failure> {
     match arguments.deed.unwrap_or(SessionsCommand::List(arguments.list)) {
         SessionsCommand::List(arguments) => listing::run(&arguments),
         SessionsCommand::Show(arguments) => show::run(&arguments),
+        SessionsCommand::Label(arguments) => label::run(&arguments),
         SessionsCommand::Rm(arguments) => remove::run(&arguments).await,
         SessionsCommand::Export(arguments) => export::run(&arguments),
     }

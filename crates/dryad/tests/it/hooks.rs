@@ -22,7 +22,7 @@ fn program(scene: &Scene, side: &str, name: &str, text: &str, mode: u32) {
 }
 
 /// A hook that is against events of this name.
-fn against(scene: &Scene, event: &str) {
+pub(crate) fn against(scene: &Scene, event: &str) {
     let body = format!("case \"$event\" in *'\"event\":\"{event}\"'*) echo 'not today' >&2; exit 2;; esac");
     hook(scene, "pre", &format!("no-{event}"), &body);
 }

@@ -7,6 +7,7 @@ mod commands;
 mod habits;
 mod staying;
 mod together;
+mod walking;
 
 use crate::apis::Api;
 use crate::scene::{Scene, names};

@@ -17,8 +17,10 @@ use dryad_protocol::time::Timestamp;
 use dryad_safety::spec::SafetyLevel;
 use dryad_session::export::{self, Extras};
 use dryad_session::kind::Kind;
+use dryad_session::outline::OutlineEntry;
 use dryad_session::session::Session;
 use dryad_session::stats::{Scope, Stats};
+use dryad_session::tree::Node;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -34,7 +36,17 @@ struct Shown<'a> {
     stats: Stats,
     counts: Counts,
     prompts: Vec<Prompt>,
+    /// Prompts, what is labelled, and the leaf; oldest first.
+    rows: Vec<Row>,
     branches: usize,
+}
+
+/// One entry worth a line.
+struct Row {
+    entry: OutlineEntry,
+    timestamp: Option<Timestamp>,
+    on_branch: bool,
+    is_leaf: bool,
 }
 
 /// Something the user said.
@@ -74,8 +86,8 @@ pub(super) fn run(arguments: &ShowSessionArguments) -> Result<Exit, Failure> {
     let mut stats = Stats::of(&session, Scope::All, &|name| destructive.contains(name));
     // The record knows what a tool was when it was called.
     stats.destructive_calls = counts.destructive.unwrap_or(stats.destructive_calls);
-    let (prompts, branches) = (prompts(&session), branches(&session));
-    let shown = Shown { session: &session, stats, counts, prompts, branches };
+    let (prompts, rows, branches) = (prompts(&session), rows(&session), branches(&session));
+    let shown = Shown { session: &session, stats, counts, prompts, rows, branches };
     if arguments.look.json {
         output::print_json(&shown.json())?;
     } else {
@@ -114,8 +126,8 @@ impl Shown<'_> {
         }
         line("changes", &changes(self.counts));
         text.push('\n');
-        for prompt in &self.prompts {
-            text.push_str(&prompt.line(style));
+        for row in &self.rows {
+            text.push_str(&row.line(style));
         }
         text
     }
@@ -145,23 +157,46 @@ impl Shown<'_> {
         value["stats"] = json!(stats);
         value["changes"] = json!(counts);
         value["prompts"] = json!(prompts);
+        let labels = session.tree().labels().map(|(id, label)| json!({"id": id, "label": label}));
+        value["labels"] = labels.collect();
         value["problems"] = json!(problems);
         value
     }
 }
 
-impl Prompt {
+impl Row {
     fn line(&self, style: Style) -> String {
         let mark = if self.on_branch { '●' } else { '○' };
-        let mut words = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut words = self.entry.text.clone();
         if let Some((end, _)) = words.char_indices().nth(PROMPT) {
             words.truncate(end);
             words.push('…');
         }
-        let label = self.label.as_ref().map(|label| format!("  [{}]", harmless(label))).unwrap_or_default();
-        let (id, time) = (style.cyan(self.id.as_str()), local_time(self.timestamp));
-        format!("{mark} {id}  {}  {}{label}\n", style.dim(&time), harmless(&words))
+        let who = match self.entry.role.as_deref() {
+            Some("user") => String::new(),
+            role => format!("{}: ", role.unwrap_or(&self.entry.r#type)),
+        };
+        let label = self.entry.label.as_ref().map(|label| format!("  [{}]", harmless(label))).unwrap_or_default();
+        let leaf = if self.is_leaf { "  ← leaf" } else { "" };
+        let (id, time) = (style.cyan(self.entry.id.as_str()), self.timestamp.map(local_time).unwrap_or_default());
+        format!("{mark} {id}  {}  {}{label}{leaf}\n", style.dim(&time), harmless(&format!("{who}{words}")))
     }
+}
+
+/// Prompts, what is labelled, and the last thing that was said on the branch.
+fn rows(session: &Session) -> Vec<Row> {
+    let tree = session.tree();
+    let branch = tree.branch();
+    let leaf = branch.iter().rev().find(|node| node.kind.is_said()).map(|node| &node.id);
+    let branch: HashSet<&EntryId> = branch.iter().map(|node| &node.id).collect();
+    let is_shown = |node: &&Node| node.kind == Kind::User || tree.label(&node.id).is_some() || leaf == Some(&node.id);
+    let row = |node: &Node| Row {
+        entry: OutlineEntry::of(session, node),
+        timestamp: session.entry(&node.id).ok().map(|entry| entry.timestamp),
+        on_branch: branch.contains(&node.id),
+        is_leaf: leaf == Some(&node.id),
+    };
+    tree.nodes().iter().filter(is_shown).map(row).collect()
 }
 
 fn prompts(session: &Session) -> Vec<Prompt> {

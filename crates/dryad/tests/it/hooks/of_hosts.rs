@@ -47,6 +47,7 @@ fn what_a_hook_is_against_is_cancelled_and_the_run_goes_on() {
     assert_eq!(host.data(json!({"type": "switch_session", "sessionPath": "other.jsonl"})), cancelled);
     assert_eq!(host.data(json!({"type": "clone"})), cancelled);
     assert_eq!(host.data(json!({"type": "branch", "entryId": entry})), json!({"text": "", "cancelled": true}));
+    assert_eq!(host.data(json!({"type": "navigate_tree", "entryId": entry})), cancelled);
     let refused = host.ask(json!({"type": "compact"}));
     assert_eq!(
         (&refused["success"], &refused["error"]),
@@ -54,7 +55,7 @@ fn what_a_hook_is_against_is_cancelled_and_the_run_goes_on() {
     );
     assert_eq!(standing(&mut host), before);
     let notices = host.all("extension_ui_request");
-    assert_eq!(notices.len(), 4, "{notices:?}");
+    assert_eq!(notices.len(), 5, "{notices:?}");
     assert_eq!(
         (&notices[0]["method"], &notices[0]["message"], &notices[0]["notifyType"]),
         (&json!("notify"), &json!("no-before_switch: not today"), &json!("warning"))
