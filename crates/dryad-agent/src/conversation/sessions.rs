@@ -1,7 +1,7 @@
 //! Other sessions, and other places in this one.
 //!
-//! Hooks are asked first, while a run goes on. Then whatever changes the session ends the run, so that its closing events are told of the session it
-//! belongs to. What fails leaves the conversation where it was.
+//! Hooks are asked first, while a run goes on. Then whatever changes the session ends the run, so that its closing
+//! events are told of the session it belongs to. What fails leaves the conversation where it was.
 
 use super::hooks::{Occasion, SwitchReason};
 use super::work::{Busy, Job};

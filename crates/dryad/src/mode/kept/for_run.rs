@@ -52,7 +52,11 @@ impl Sessions {
             Which::CopyOf(text) => Source::CopyOf(self.find(text)?),
         };
         if let Some(hooks) = hooks {
-            hooks.ask(&self.event(&source, None)).await?;
+            let event = self.event(&source, None);
+            tokio::select! {
+                asked = hooks.ask(&event) => asked?,
+                () = stops.cancel.cancelled() => return Err(Failure::cancelled()),
+            }
         }
         let session = self.begin(&source, options)?;
         if let Some(hooks) = hooks {

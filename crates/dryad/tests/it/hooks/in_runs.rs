@@ -1,7 +1,7 @@
 //! What the command line does when hooks are asked.
 
 use super::{against, hook, names_heard};
-use crate::scene::{Scene, names};
+use crate::scene::{Scene, finish, is_alive, names, signal, until};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -92,16 +92,30 @@ fn a_hook_that_fails_is_noted_and_stops_nothing() {
 }
 
 #[test]
+fn a_user_who_cancels_does_not_wait_for_a_hook() {
+    let scene = talked();
+    let before = kept(&scene);
+    hook(&scene, "pre", "slow", "echo $$ > hook.new; mv hook.new hook; sleep 1000");
+    let child = scene.command(&["-p", "--script", "story.json", "-c", "On."]).spawn().unwrap();
+    let file = scene.work().join("hook");
+    let asked: u32 = until("the hook is asked", || std::fs::read_to_string(&file).ok()?.trim().parse().ok());
+    signal(child.id(), rustix::process::Signal::INT);
+    assert_eq!(finish(child).code, Some(130));
+    until("the hook ends", || (!is_alive(asked)).then_some(()));
+    assert_eq!(kept(&scene), before);
+}
+
+#[test]
 fn hooks_lie_where_dryad_home_points_and_their_time_is_a_number() {
     let scene = talked();
     against(&scene, "before_switch");
     let moved = scene.tmp().join("moved");
     let mut command = scene.command(&["-p", "--script", "story.json", "New."]);
-    let outcome = crate::scene::finish(command.env("DRYAD_HOME", &moved).spawn().unwrap());
+    let outcome = finish(command.env("DRYAD_HOME", &moved).spawn().unwrap());
     assert_eq!(outcome.done(), "Done.\n", "the hooks of the usual place are not asked");
     std::fs::rename(scene.home().join("hooks"), moved.join("hooks")).unwrap();
-    let outcome = crate::scene::finish(command.spawn().unwrap());
+    let outcome = finish(command.spawn().unwrap());
     assert!(outcome.failed(1).contains("no-before_switch: not today"));
-    let outcome = crate::scene::finish(command.env("DRYAD_HOOK_TIMEOUT_MS", "soon").spawn().unwrap());
+    let outcome = finish(command.env("DRYAD_HOOK_TIMEOUT_MS", "soon").spawn().unwrap());
     assert!(outcome.failed(2).contains("DRYAD_HOOK_TIMEOUT_MS is no number of milliseconds: soon"));
 }
