@@ -18,8 +18,8 @@ mod template;
 
 pub use arguments::{AstEditArguments, AstEditOperation, AstEditQuery};
 pub use file::{FileRewrite, Replacement};
-pub use propose::{Proposal, effect, propose, summary};
-pub use report::{Details, nothing};
+pub use propose::{Proposal, propose, summary};
+pub use report::nothing;
 pub use run::rewrite_each;
 
 use crate::AstSettings;

@@ -15,7 +15,6 @@ mod search;
 mod view;
 
 pub use arguments::{AstGrepArguments, AstGrepQuery, DEFAULT_LIMIT};
-pub use report::Details;
 pub(crate) use report::left_out;
 pub use search::{Found, search, search_each};
 pub use view::{Capture, FileMatches, FileView, Match, MatchView, ShownLine};

@@ -25,7 +25,7 @@ mod totals;
 
 pub use pattern::Strictness;
 pub use target::Target;
-pub use totals::{FileCount, Totals};
+pub use totals::{Details, FileCount, Totals};
 
 use dryad_safety::tool::Tool;
 use std::num::NonZeroUsize;

@@ -8,8 +8,9 @@ mod globs;
 mod path;
 
 use crate::language::{Language, absent, all_names};
+use dryad_safety::globs::{is_glob, split_base, split_list};
 use dryad_safety::tool::{PlanContext, ToolError};
-use globs::{Globs, is_glob, split_base, split_list};
+use globs::Globs;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

@@ -1,7 +1,8 @@
-//! How much a search or a rewrite found, beside what it hands over.
+//! How much a search or a rewrite found, beside what it hands over, and how programs are told.
 
 use crate::issues::Issues;
 use crate::scope::Scope;
+use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 /// How much was found: matches by a search, replacements by a rewrite.
@@ -56,33 +57,65 @@ impl Totals {
     }
 }
 
-/// The facts that programs are told of a search as well as of a rewrite.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Facts<'a> {
-    files_searched: usize,
-    /// Of a rewrite: whether it was done.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    applied: Option<bool>,
-    limit_reached: bool,
-    scope_path: &'a str,
-    #[serde(serialize_with = "names")]
-    files: &'a [FileCount],
+/// What programs are told of a search or a rewrite. Both have the same facts under names of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct Details<'a> {
+    totals: &'a Totals,
+    kind: Kind,
 }
 
-impl<'a> Facts<'a> {
-    /// The facts; of a rewrite with whether it was done.
-    pub(crate) fn new(totals: &'a Totals, applied: Option<bool>) -> Self {
-        Self {
-            files_searched: totals.files_searched,
-            applied,
-            limit_reached: totals.limit_reached.is_some() || totals.left_out > 0,
-            scope_path: &totals.scope,
-            files: &totals.files,
-        }
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Search,
+    Rewrite { applied: bool },
+}
+
+impl<'a> Details<'a> {
+    /// The facts of a search.
+    pub fn of_search(totals: &'a Totals) -> Self {
+        Self { totals, kind: Kind::Search }
+    }
+
+    /// The facts of a rewrite, before or after it is done.
+    pub fn of_rewrite(totals: &'a Totals, applied: bool) -> Self {
+        Self { totals, kind: Kind::Rewrite { applied } }
     }
 }
 
-fn names<S: Serializer>(files: &[FileCount], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(files.iter().map(|file| &file.shown))
+impl Serialize for Details<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let totals = self.totals;
+        let [count, file_count, by_file] = match self.kind {
+            Kind::Search => ["matchCount", "fileCount", "fileMatches"],
+            Kind::Rewrite { .. } => ["totalReplacements", "filesTouched", "fileReplacements"],
+        };
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(count, &totals.count)?;
+        map.serialize_entry(file_count, &totals.file_count)?;
+        map.serialize_entry("filesSearched", &totals.files_searched)?;
+        if let Kind::Rewrite { applied } = self.kind {
+            map.serialize_entry("applied", &applied)?;
+        }
+        map.serialize_entry("limitReached", &(totals.limit_reached.is_some() || totals.left_out > 0))?;
+        map.serialize_entry("scopePath", &totals.scope)?;
+        map.serialize_entry("files", &Names(&totals.files))?;
+        map.serialize_entry(by_file, &totals.files)?;
+        if !totals.issues().is_empty() {
+            map.serialize_entry("parseErrors", totals.issues())?;
+        }
+        // There is nothing to replace, which is seldom what was meant.
+        if matches!(self.kind, Kind::Rewrite { .. }) && totals.count == 0 {
+            map.serialize_entry("warning", &true)?;
+        }
+        map.end()
+    }
+}
+
+/// The names of files alone.
+struct Names<'a>(&'a [FileCount]);
+
+impl Serialize for Names<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|file| &file.shown))
+    }
 }

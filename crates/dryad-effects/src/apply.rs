@@ -34,7 +34,7 @@ pub(crate) mod unit;
 pub use recover::{Direction, Records, Recovered};
 
 use crate::contents::Contents;
-use crate::journal::{Intent, Journal, Meta};
+use crate::journal::{Journal, Meta};
 use crate::vault::Vault;
 use clear::Staging;
 use dryad_protocol::change_set::ChangeSet;
@@ -202,8 +202,7 @@ impl Applier {
     fn begin(&self, request: &Request<'_>, units: &[Unit]) -> Result<File, ApplyError> {
         let slots = units.iter().map(|unit| FilePath::new(&unit.slot)).collect();
         let meta = Meta { record: request.record.to_owned(), slots };
-        let intent = Intent { meta, changes: request.changes.clone() };
-        self.journal.begin(&intent).map_err(|source| {
+        self.journal.begin(&meta, request.changes).map_err(|source| {
             self.journal.clear().ok();
             record_failed(&self.journal)(source)
         })

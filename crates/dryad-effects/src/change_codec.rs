@@ -25,6 +25,7 @@ use dryad_protocol::path::FilePath;
 use dryad_protocol::time::FileTime;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::Path;
 use thiserror::Error;
 
 /// The version written here, and the newest that is read.
@@ -88,13 +89,18 @@ struct Previous {
 
 /// The bytes of `changes`.
 pub fn encode(changes: &ChangeSet) -> Vec<u8> {
+    encode_placed(changes, FilePath::as_path)
+}
+
+/// The bytes of `changes` with what `place` makes of their paths.
+pub fn encode_placed(changes: &ChangeSet, place: impl Fn(&FilePath) -> &Path) -> Vec<u8> {
     let mut writer = Writer::default();
     let mut previous = Previous::default();
     writer.raw(&MAGIC);
     writer.raw(&[VERSION]);
     writer.number(changes.len() as u64);
     for change in changes.iter() {
-        write_path(&mut writer, change.path.as_path().as_os_str().as_bytes(), &mut previous);
+        write_path(&mut writer, place(&change.path).as_os_str().as_bytes(), &mut previous);
         write_image(&mut writer, &change.before, &mut previous);
         write_image(&mut writer, &change.after, &mut previous);
     }

@@ -13,16 +13,48 @@ use fault::step;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use dryad_protocol::time::FileTime;
 
+/// What the name of a file begins with that shall have none; the process id follows.
+const NAMELESS: &str = ".nameless-";
+
 /// Makes a new file that only its owner can read, and fails if the name is taken.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     step()?;
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Makes a file without a name on the file system of this directory: it is gone once it is closed.
+pub(crate) fn create_nameless(directory: &Path) -> io::Result<File> {
+    step()?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    match options.clone().custom_flags(libc::O_TMPFILE | libc::O_EXCL).open(directory) {
+        Ok(file) => Ok(file),
+        // Not every file system can: then the name goes as soon as the file is there.
+        Err(_) => {
+            let path = directory.join(format!("{NAMELESS}{}", std::process::id()));
+            sweep_nameless(directory);
+            let file = options.create_new(true).open(&path)?;
+            fs::remove_file(&path)?;
+            Ok(file)
+        }
+    }
+}
+
+/// Removes the names that were left between both steps, by who has died there.
+fn sweep_nameless(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok) {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(NAMELESS)).and_then(|id| id.parse().ok());
+        if owner.is_some_and(|owner| !crate::process::is_running(owner)) {
+            fs::remove_file(entry.path()).ok();
+        }
+    }
 }
 
 /// Opens a file to append to it, and makes it if it is not there.
@@ -37,6 +69,12 @@ pub(crate) fn open_append(path: &Path) -> io::Result<File> {
 pub(crate) fn write(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     step()?;
     file.write_all(bytes)
+}
+
+/// Writes all bytes at this place of a file.
+pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    step()?;
+    file.write_all_at(bytes, offset)
 }
 
 /// Cuts a file to this length.

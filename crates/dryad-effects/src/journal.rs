@@ -76,10 +76,10 @@ impl Journal {
     }
 
     /// Writes an intent; the file that comes back takes the rest.
-    pub(crate) fn begin(&self, intent: &Intent) -> io::Result<File> {
+    pub(crate) fn begin(&self, meta: &Meta, changes: &ChangeSet) -> io::Result<File> {
         let mut bytes = MAGIC.to_vec();
-        section(&mut bytes, &serde_json::to_vec(&intent.meta)?);
-        section(&mut bytes, &change_codec::encode(&intent.changes));
+        section(&mut bytes, &serde_json::to_vec(meta)?);
+        section(&mut bytes, &change_codec::encode(changes));
         let mut file = disk::create(&self.path)?;
         disk::write(&mut file, &bytes)?;
         Ok(file)
@@ -229,7 +229,7 @@ mod tests {
         let (journal, log) = (Journal::new(directory.join("journal")), directory.join("log"));
         fs::write(&log, "a record\n").unwrap();
         let meta = Meta { record: "a record".to_owned(), slots: Vec::new() };
-        let mut file = journal.begin(&Intent { meta, changes: ChangeSet::default() }).unwrap();
+        let mut file = journal.begin(&meta, &ChangeSet::default()).unwrap();
         journal.ready(&mut file, &[]).unwrap();
         journal.settle(&log).unwrap();
         (journal, log)

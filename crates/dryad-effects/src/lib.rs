@@ -25,5 +25,6 @@ pub mod pending_files;
 pub mod process;
 pub mod record_file;
 pub mod rehearse;
+mod spool;
 pub mod texts;
 pub mod vault;

@@ -3,7 +3,8 @@
 //! ```text
 //! pending/<id>/record     what it is, as JSON
 //! pending/<id>/changes    the change set of a plan that changes files
-//! pending/<id>/<blob>     the bytes of its images, by name
+//! pending/<id>/contents   the bytes of its images, one after the other, each behind its name
+//! pending/<id>/<blob>     the bytes of one image that was in a file of its own before
 //! pending/<id>/claim      locked by whoever resolves it
 //! ```
 //!
@@ -11,6 +12,10 @@
 //! ever sees half of one. The lock of `claim` makes sure that of several resolvers exactly one wins, and
 //! the kernel gives it back when that one dies. Nothing is synced: a power cut may cost a staged plan, which
 //! then cannot be read and is dropped, and never anything that was applied.
+//!
+//! What lies in `contents` is read when it is needed, so that a large plan is not held in memory.
+
+mod packed;
 
 use crate::change_codec;
 use crate::contents::Contents;
@@ -20,7 +25,6 @@ use crate::record_file::make_private_directory;
 use crate::rehearse::Rehearsed;
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::image::Image;
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -29,6 +33,7 @@ use std::path::{Path, PathBuf};
 const RECORD: &str = "record";
 const CHANGES: &str = "changes";
 const CLAIM: &str = "claim";
+const CONTENTS: &str = "contents";
 
 /// Larger contents are left in their files.
 const LARGEST: u64 = 4 * 1024 * 1024;
@@ -122,7 +127,7 @@ impl PendingFiles {
     pub fn files(&self, id: &str) -> io::Result<(ChangeSet, Contents)> {
         let directory = self.directory.join(id);
         let changes = change_codec::decode(&fs::read(directory.join(CHANGES))?).map_err(io::Error::other)?;
-        let mut contents = Contents::default();
+        let mut contents = packed::read(&directory.join(CONTENTS))?;
         let mut room = HELD;
         for entry in fs::read_dir(&directory)? {
             let path = entry?.path();
@@ -164,12 +169,7 @@ impl Claim {
 fn write_all(directory: &Path, record: &[u8], files: Option<(&ChangeSet, &Contents)>) -> io::Result<()> {
     if let Some((changes, contents)) = files {
         write(&directory.join(CHANGES), &change_codec::encode(changes))?;
-        let images = changes.iter().flat_map(|change| [change.before.blob(), change.after.blob()]);
-        for blob in images.flatten().collect::<HashSet<_>>() {
-            if let Some(bytes) = contents.get(blob) {
-                write(&directory.join(blob.to_string()), bytes)?;
-            }
-        }
+        packed::write(&directory.join(CONTENTS), changes, contents)?;
     }
     write(&directory.join(CLAIM), b"")?;
     write(&directory.join(RECORD), record)
@@ -202,7 +202,7 @@ fn damaged(path: &Path) -> io::Error {
 }
 
 fn is_own(name: &str) -> bool {
-    matches!(name, RECORD | CHANGES | CLAIM)
+    matches!(name, RECORD | CHANGES | CLAIM | CONTENTS)
 }
 
 #[cfg(test)]
@@ -258,11 +258,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let pending = PendingFiles::new(root.path());
         let bytes = vec![b'x'; usize::try_from(LARGEST).unwrap() + 1];
-        let mut contents = Contents::default();
-        let (blob, size) = (contents.insert(bytes.as_slice()), LARGEST + 1);
+        let (blob, size) = (blob_id(&bytes), LARGEST + 1);
         let after = Image::File(FileImage { blob, size, mode: 0o644, modified: None });
         let changes = ChangeSet::new([Change { path: FilePath::new("/w/a"), before: Image::Absent, after }]);
-        pending.put("a", b"{}", Some((&changes, &contents))).unwrap();
+        pending.put("a", b"{}", Some((&changes, &Contents::default()))).unwrap();
+        fs::write(root.path().join("a").join(blob.to_string()), &bytes).unwrap();
         let (_, read) = pending.files("a").unwrap();
         assert!(read.has(blob) && read.get(blob).is_none());
         let file = read.file(blob).unwrap();
@@ -277,8 +277,15 @@ mod tests {
         let pending = PendingFiles::new(root.path());
         let (changes, contents) = change();
         pending.put("a", b"{}", Some((&changes, &contents))).unwrap();
-        let blob = changes.iter().next().unwrap().after.blob().unwrap();
-        fs::write(root.path().join("a").join(blob.to_string()), "other").unwrap();
-        assert!(pending.files("a").unwrap_err().to_string().contains("is damaged"));
+        let file = root.path().join("a").join(CONTENTS);
+        let whole = fs::read(&file).unwrap();
+        let mut other = whole.clone();
+        *other.last_mut().unwrap() ^= 1;
+        for bytes in [other.as_slice(), &whole[..whole.len() - 1], &whole[..7], &[&whole[..], b"x"].concat()] {
+            fs::write(&file, bytes).unwrap();
+            assert!(pending.files("a").unwrap_err().to_string().contains("is damaged"));
+        }
+        fs::write(&file, whole).unwrap();
+        pending.files("a").unwrap();
     }
 }

@@ -5,7 +5,7 @@
 //! two is in the vault. Here lies what differs, in both directions, so that the other can be rebuilt.
 //!
 //! ```text
-//! <directory>/<id of the operation>    one pack with all texts of the operation, written in one go
+//! <directory>/<id of the operation>    one pack with all texts of the operation, written before the change is made
 //! ```
 //!
 //! Packs are not synced and not checked as a whole: a text counts only if it has the hash that it is asked for
@@ -15,9 +15,11 @@ mod pack;
 
 pub use pack::Pack;
 
+use crate::contents::Contents;
 use crate::disk;
 use crate::fingerprint::blob_id;
 use crate::record_file::make_private_directory;
+use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::image::BlobId;
 use pack::Difference;
@@ -28,6 +30,9 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+
+/// So much of a pack is held before it is written.
+const PIECE: usize = 128 * 1024;
 
 /// The kept texts of one workspace. What was looked up once is remembered: packs that are added later may not be
 /// seen.
@@ -59,20 +64,40 @@ impl Texts {
         Self { directory: directory.into(), foreseen: Vec::new(), known: RefCell::default() }
     }
 
-    /// Keeps the texts of an operation.
-    pub fn keep(&self, operation: &OperationId, pack: &Pack) -> io::Result<()> {
-        if pack.is_empty() {
-            return Ok(());
-        }
+    /// Keeps the texts of an operation that makes this change, as far as both sides are at hand. No more than a piece
+    /// of them is held at once.
+    pub fn keep(&self, operation: &OperationId, changes: &ChangeSet, contents: &Contents) -> io::Result<()> {
+        let mut file = None;
+        let mut write = |pack: &mut Pack| {
+            if pack.is_empty() {
+                return Ok(());
+            }
+            let file = match &mut file {
+                Some(file) => file,
+                None => file.insert(self.create(operation)?),
+            };
+            disk::write(file, pack.bytes())?;
+            pack.clear();
+            Ok(())
+        };
+        let mut pack = Pack::default();
+        let mut kept = changes.iter().try_for_each(|change| {
+            pack.add(change, contents);
+            if pack.bytes().len() < PIECE { Ok(()) } else { write(&mut pack) }
+        });
+        kept = kept.and_then(|()| write(&mut pack));
+        kept.inspect_err(|_| self.forget(operation))
+    }
+
+    fn create(&self, operation: &OperationId) -> io::Result<File> {
         let path = self.directory.join(operation.as_str());
-        let mut file = match disk::create(&path) {
+        match disk::create(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 make_private_directory(&self.directory)?;
-                disk::create(&path)?
+                disk::create(&path)
             }
-            other => other?,
-        };
-        disk::write(&mut file, pack.bytes()).inspect_err(|_| self.forget(operation))
+            other => other,
+        }
     }
 
     /// The operation has come to nothing.

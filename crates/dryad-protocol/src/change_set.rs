@@ -10,7 +10,7 @@
 use crate::image::Image;
 use crate::path::FilePath;
 use serde::{Deserialize, Deserializer, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::fmt;
 
@@ -42,6 +42,13 @@ pub struct Mismatch {
 impl ChangeSet {
     /// A set of these changes. A path given twice keeps its first `before` and its last `after`.
     pub fn new(changes: impl IntoIterator<Item = Change>) -> Self {
+        let changes: Vec<Change> = changes.into_iter().collect();
+        let mut known = HashSet::with_capacity(changes.len());
+        // Nearly always each path occurs once, and there is nothing to fold.
+        if changes.iter().all(|change| known.insert(&change.path)) { Self { changes } } else { Self::folded(changes) }
+    }
+
+    fn folded(changes: Vec<Change>) -> Self {
         let mut set = Self::default();
         let mut positions = HashMap::new();
         for change in changes {

@@ -18,6 +18,7 @@ pub mod dialog;
 pub mod diff;
 pub mod foreign;
 pub mod gate;
+pub mod globs;
 pub mod merge;
 pub mod observer;
 pub mod oplog;

@@ -245,7 +245,8 @@ impl Pipeline {
 
     fn plan_context(&self, context: &CallContext, call_id: Option<CallId>) -> PlanContext {
         let CallContext { cancel, progress, .. } = context.clone();
-        PlanContext { workdir: self.workdir_of(context).to_owned(), cancel, progress, call_id }
+        let scratch = Some(self.workspace.scratch().to_owned());
+        PlanContext { workdir: self.workdir_of(context).to_owned(), cancel, progress, call_id, scratch }
     }
 }
 

@@ -108,7 +108,7 @@ fn difference(change: &Change, contents: &Contents) -> String {
     let side = |image: &Image| match image {
         Image::Absent => Some(String::new()),
         Image::File(file) => {
-            contents.get(file.blob).and_then(|bytes| std::str::from_utf8(bytes).ok().map(str::to_owned))
+            contents.get(file.blob).and_then(|bytes| std::str::from_utf8(&bytes).ok().map(str::to_owned))
         }
         Image::Symlink { .. } | Image::Directory { .. } => None,
     };

@@ -1,5 +1,6 @@
 //! How a tool looks at a file before it plans, and how it writes its plan down.
 
+use crate::tool::PlanContext;
 use dryad_effects::contents::Contents;
 use dryad_effects::fingerprint::{image_at, image_of_bytes};
 use dryad_protocol::change_set::{Change, ChangeSet};
@@ -82,6 +83,12 @@ pub struct ChangeBuilder {
 }
 
 impl ChangeBuilder {
+    /// A plan for a call with this context: if it becomes large, its contents are not held in memory.
+    pub fn in_context(context: &PlanContext) -> Self {
+        let contents = context.scratch.as_ref().map_or_else(Contents::default, Contents::overflowing_into);
+        Self { changes: Vec::new(), contents }
+    }
+
     /// The file that was seen shall hold these bytes. Its mode is kept; a new file gets 0644.
     pub fn write(&mut self, seen: &Snapshot, bytes: Vec<u8>) {
         let mode = match &seen.image {

@@ -49,6 +49,8 @@ pub struct PlanContext {
     pub progress: Progress,
     /// Which call this is for, if a call it is.
     pub call_id: Option<CallId>,
+    /// A directory of dryad's own where the contents of a large plan may lie instead of in memory.
+    pub scratch: Option<PathBuf>,
 }
 
 /// Why a call failed, in words for the model.
@@ -72,7 +74,7 @@ impl PlanContext {
     /// A context in this directory that nobody cancels or watches.
     pub fn new(workdir: impl AsRef<Path>) -> Self {
         let (cancel, progress) = (CancellationToken::new(), Progress::default());
-        Self { workdir: workdir.as_ref().to_owned(), cancel, progress, call_id: None }
+        Self { workdir: workdir.as_ref().to_owned(), cancel, progress, call_id: None, scratch: None }
     }
 
     /// Fails when the call is no longer wanted.

@@ -12,10 +12,10 @@ use dryad_effects::contents::Contents;
 use dryad_effects::identity;
 use dryad_effects::lock::Lock;
 use dryad_effects::record_file::make_private_directory;
-use dryad_effects::texts::{Pack, Texts};
+use dryad_effects::texts::Texts;
 use dryad_effects::vault::{Vault, VaultError};
 use dryad_protocol::change_set::ChangeSet;
-use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome};
+use dryad_protocol::operation::{Operation, OperationHead, Outcome};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -89,6 +89,11 @@ impl Workspace {
         Self { home, place, opened: OnceLock::new(), notices: Mutex::default() }
     }
 
+    /// Where files without a name may be made for a plan that is too large to be held.
+    pub fn scratch(&self) -> &Path {
+        &self.home
+    }
+
     /// The vault of before-images.
     pub fn vault(&self) -> Result<&Vault, WorkspaceError> {
         Ok(self.opened()?.applier.vault())
@@ -156,16 +161,16 @@ impl Workspace {
     /// Blocking, and not to be interrupted. An error says that nothing was changed, unless it is one
     /// of the two that say otherwise.
     pub fn apply(&self, head: &OperationHead, changes: &ChangeSet, contents: &Contents) -> Result<(), WorkspaceError> {
-        self.apply_with(head, changes, contents, &Pack::of(changes, contents))
+        self.apply_with(head, changes, contents, &|texts| texts.keep(&head.id, changes, contents))
     }
 
-    /// Applies a change, and keeps these texts for a merge.
+    /// Applies a change, and keeps texts for a merge.
     fn apply_with(
         &self,
         head: &OperationHead,
         changes: &ChangeSet,
         contents: &Contents,
-        pack: &Pack,
+        keep_texts: &dyn Fn(&Texts) -> io::Result<()>,
     ) -> Result<(), WorkspaceError> {
         let _lock = self.lock()?;
         let log = self.log()?;
@@ -174,7 +179,7 @@ impl Workspace {
         let record = serde_json::to_string(head).unwrap_or_default();
         // With what is written over texts an undo can merge after the user has edited them.
         let texts = self.texts()?;
-        texts.keep(&head.id, pack).map_err(unusable(&self.opened()?.state))?;
+        keep_texts(&texts).map_err(unusable(&self.opened()?.state))?;
         let request = Request { changes, contents, record: &record };
         let mut has_record = false;
         let mut commit = |outcome: Outcome| {
@@ -250,6 +255,5 @@ impl Records for FileLog {
 
 fn append_files(log: &FileLog, head: &OperationHead, changes: &ChangeSet, outcome: Outcome) -> io::Result<()> {
     let head = OperationHead { outcome, ..head.clone() };
-    let operation = Operation { head, effect: OperationEffect::Files { changes: changes.clone() } };
-    log.append(&operation).map_err(io::Error::other)
+    log.append_files(&head, changes).map_err(io::Error::other)
 }

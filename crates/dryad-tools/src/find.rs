@@ -6,11 +6,11 @@
 mod newest;
 mod search;
 
-use crate::glob::split_base;
 use crate::path;
 use crate::truncate::{LIST_LIMITS, format_size, truncate_head};
 use dryad_protocol::call::ToolResult;
 use dryad_safety::arguments::{parse, plain_values, schema};
+use dryad_safety::globs::split_base;
 use dryad_safety::plan::Plan;
 use dryad_safety::spec::{Capability, Metadata, ToolSpec};
 use dryad_safety::tool::{PlanContext, Tool, ToolError};

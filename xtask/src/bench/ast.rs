@@ -1,8 +1,11 @@
-//! `ast_grep` and `ast_edit` beside the published ast-grep program, over a tree of 6,000 source files.
+//! Searching and rewriting beside the published ast-grep program, over a tree of 6,000 source files.
+//!
+//! A rewrite is measured twice: shown only, which is all that happens without `--apply`, and carried out ([`applied`]).
 //!
 //! Both programs are started from outside and measured in the same way, wall time and peak memory; rounds
 //! alternate, so that both see the same machine, and what is compared are medians. Both must find the same.
 
+mod applied;
 mod tree;
 
 use super::build;
@@ -64,7 +67,7 @@ const CONTESTS: [Contest; 5] = [
         printed: TEXT,
     },
     Contest {
-        what: ["ast_edit, in all of 6,000 files", "ast_edit, in all of 6,000 files, memory"],
+        what: ["rewrite shown, in all of 6,000 files", "rewrite shown, in all of 6,000 files, memory"],
         pattern: "if ($A == null) { $$$B }",
         rewrite: Some("if ($A === undefined) {\n  note($A);\n  $$$B\n}"),
         printed: TEXT,
@@ -91,7 +94,8 @@ pub(crate) fn measure(repository: &Repository) -> Result<Vec<Row>> {
     let ours = target.join("dist").join(format!("dryad{}", std::env::consts::EXE_SUFFIX));
     let tree = tree::ready(&target.join("bench"))?;
     let rows: Result<Vec<[Row; 2]>> = CONTESTS.iter().map(|contest| contest.hold(&ours, &theirs, &tree)).collect();
-    Ok(rows?.into_iter().flatten().collect())
+    let applied = applied::measure(&ours, &theirs, &tree, &target.join("bench"))?;
+    Ok(rows?.into_iter().flatten().chain(applied).collect())
 }
 
 impl Contest {
@@ -105,7 +109,7 @@ impl Contest {
                 both.reverse();
             }
             for (samples, arguments) in both {
-                let sample = meter(&arguments, tree)?;
+                let sample = meter(&arguments, tree, None)?;
                 if round > 0 {
                     samples.push(sample);
                 }
@@ -159,8 +163,11 @@ fn command(words: &[String], tree: &Path) -> Result<Command> {
     Ok(command)
 }
 
-fn meter(words: &[String], tree: &Path) -> Result<Sample> {
-    let text = process::output(process::command("python3", tree).args(["-I", "-S", "-c", METER]).args(words))?;
+/// Runs a program in a tree, with a home of its own if it shall remember anything.
+fn meter(words: &[String], tree: &Path, home: Option<&Path>) -> Result<Sample> {
+    let mut command = process::command("python3", tree);
+    command.args(["-I", "-S", "-c", METER]).args(words).envs(home.map(|home| ("DRYAD_HOME", home)));
+    let text = process::output(&mut command)?;
     sample(&text).with_context(|| format!("{} ended with {text:?}", words.join(" ")))
 }
 

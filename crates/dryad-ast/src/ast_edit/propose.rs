@@ -1,6 +1,7 @@
 //! All replacements of a call as one plan, with the text that shows it.
 //!
-//! A plan holds the files' contents before and after, and of everything else no more than its text shows.
+//! A plan names the files' contents before and after; of a large one they lie in a file, and not in memory
+//! ([`ChangeBuilder`]). Of everything else it holds no more than its text shows.
 
 use super::arguments::AstEditQuery;
 use super::file::{FileRewrite, Replacement};
@@ -8,7 +9,7 @@ use super::report::{self, List};
 use super::run::rewrite_each;
 use crate::AstSettings;
 use crate::issues::count;
-use crate::totals::Totals;
+use crate::totals::{Details, Totals};
 use dryad_protocol::call::ToolResult;
 use dryad_safety::plan::{self, FilesEffect, Plan};
 use dryad_safety::snapshot::{ChangeBuilder, Snapshot};
@@ -42,7 +43,7 @@ struct Planned {
 ///
 /// When the arguments lead nowhere, or replacements overlap.
 pub fn propose(query: &AstEditQuery, settings: &AstSettings, context: &PlanContext) -> Result<Proposal, ToolError> {
-    let (mut builder, mut list) = (ChangeBuilder::default(), List::default());
+    let (mut builder, mut list) = (ChangeBuilder::in_context(context), List::default());
     let totals = rewrite_each(query, settings, context, Planned::of, |planned| {
         list.file(&planned.shown, planned.count, &planned.replacements);
         builder.write(&planned.seen, planned.after.into_bytes());
@@ -53,7 +54,7 @@ pub fn propose(query: &AstEditQuery, settings: &AstSettings, context: &PlanConte
 }
 
 /// The change of files that a rewrite is.
-pub fn effect(builder: ChangeBuilder, totals: &Totals) -> FilesEffect {
+fn effect(builder: ChangeBuilder, totals: &Totals) -> FilesEffect {
     let (changes, contents) = builder.finish();
     FilesEffect { changes, contents, result: report::applied(totals) }
 }
@@ -84,7 +85,7 @@ impl Proposal {
 
     /// The facts for programs.
     pub fn details(&self, applied: bool) -> Value {
-        json!(report::Details::new(&self.totals, applied))
+        json!(Details::of_rewrite(&self.totals, applied))
     }
 
     /// The plan: the change, to be looked at first, or the answer that there is none.

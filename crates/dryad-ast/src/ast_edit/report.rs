@@ -5,9 +5,8 @@ use super::propose::summary;
 use crate::ast_grep::left_out;
 use crate::issues::count;
 use crate::output::{Text, cut};
-use crate::totals::{Facts, FileCount, Totals};
+use crate::totals::{Details, Totals};
 use dryad_protocol::call::ToolResult;
-use serde::Serialize;
 use serde_json::json;
 
 /// Characters of a replacement's first line at most.
@@ -56,40 +55,10 @@ pub(super) fn text(totals: &Totals, list: &str) -> String {
 
 /// The answer once a proposal is applied.
 pub(super) fn applied(totals: &Totals) -> ToolResult {
-    ToolResult::text(format!("Applied {}.", summary(totals))).with_details(json!(Details::new(totals, true)))
+    ToolResult::text(format!("Applied {}.", summary(totals))).with_details(json!(Details::of_rewrite(totals, true)))
 }
 
 /// What to say when there is nothing to replace.
 pub fn nothing(totals: &Totals) -> String {
     text(totals, "")
-}
-
-/// The facts of a rewrite for programs.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Details<'a> {
-    total_replacements: usize,
-    files_touched: usize,
-    #[serde(flatten)]
-    facts: Facts<'a>,
-    file_replacements: &'a [FileCount],
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    parse_errors: &'a [String],
-    /// There is nothing to replace, which is seldom what was meant.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    warning: bool,
-}
-
-impl<'a> Details<'a> {
-    /// The facts before or after it is done.
-    pub fn new(totals: &'a Totals, applied: bool) -> Self {
-        Self {
-            total_replacements: totals.count,
-            files_touched: totals.file_count,
-            facts: Facts::new(totals, Some(applied)),
-            file_replacements: &totals.files,
-            parse_errors: totals.issues(),
-            warning: totals.count == 0,
-        }
-    }
 }

@@ -4,9 +4,8 @@ use super::search::Found;
 use super::view::{Capture, Match};
 use crate::issues::count;
 use crate::output::{Text, cut};
-use crate::totals::{Facts, FileCount, Totals};
+use crate::totals::Details;
 use dryad_protocol::call::ToolResult;
-use serde::Serialize;
 use serde_json::json;
 
 /// Characters of a captured text at most.
@@ -23,7 +22,7 @@ pub(super) fn report(found: &Found) -> ToolResult {
         parts.push(left_out(totals.left_out, totals.files_searched));
     }
     parts.extend(totals.issues.paragraph());
-    ToolResult::text(parts.join("\n\n")).with_details(json!(Details::from(totals)))
+    ToolResult::text(parts.join("\n\n")).with_details(json!(Details::of_search(totals)))
 }
 
 /// What to say of files that were too many to be searched.
@@ -66,29 +65,4 @@ fn capture(capture: &Capture) -> String {
     let words: Vec<&str> = capture.text.split_whitespace().collect();
     let text = if capture.text.contains('\n') { words.join(" ") } else { capture.text.clone() };
     format!("{}={}", capture.name, cut(&text, CAPTURED))
-}
-
-/// The facts of a search for programs.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Details<'a> {
-    match_count: usize,
-    file_count: usize,
-    #[serde(flatten)]
-    facts: Facts<'a>,
-    file_matches: &'a [FileCount],
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    parse_errors: &'a [String],
-}
-
-impl<'a> From<&'a Totals> for Details<'a> {
-    fn from(totals: &'a Totals) -> Self {
-        Self {
-            match_count: totals.count,
-            file_count: totals.file_count,
-            facts: Facts::new(totals, None),
-            file_matches: &totals.files,
-            parse_errors: totals.issues(),
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! Globs of files, written as in an ignore file: one without `/` means a name at any depth, one with `/`
 //! a path below the directory it starts from. `!` before a glob leaves files and directories out.
 
+use dryad_safety::globs::split_list;
 use dryad_safety::tool::ToolError;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::{Path, PathBuf};
@@ -47,30 +48,6 @@ impl Globs {
     }
 }
 
-/// Whether a text is a glob rather than a name.
-pub(super) fn is_glob(text: &str) -> bool {
-    text.contains(['*', '?', '[', '{'])
-}
-
-/// Cuts a glob before its first part that is not a plain name: `src/**/*.rs` starts in `src`.
-pub(super) fn split_base(pattern: &str) -> (&str, &str) {
-    let end = pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len());
-    match pattern.get(..end).and_then(|plain| plain.rfind('/')) {
-        Some(slash) => (pattern.get(..slash.max(1)).unwrap_or_default(), pattern.get(slash + 1..).unwrap_or_default()),
-        None => ("", pattern),
-    }
-}
-
-/// Cuts a list at its commas, those inside braces aside.
-pub(super) fn split_list(text: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0_i32;
-    let at_comma = move |character: char| {
-        depth += i32::from(character == '{') - i32::from(character == '}');
-        character == ',' && depth <= 0
-    };
-    text.split(at_comma).map(str::trim).filter(|part| !part.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,10 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_bases_are_cut() {
-        assert_eq!(split_list("a, *.{b,c} ,,!d").collect::<Vec<_>>(), ["a", "*.{b,c}", "!d"]);
-        assert_eq!(split_base("src/**/*.rs"), ("src", "**/*.rs"));
-        assert_eq!((split_base("*.rs"), split_base("/*.rs")), (("", "*.rs"), ("/", "*.rs")));
+    fn a_bad_glob_is_told() {
         let error = Globs::new(Path::new("/w"), "a{b").err().unwrap().to_string();
         assert!(error.starts_with("Invalid glob: "), "{error}");
     }

@@ -6,6 +6,7 @@
     reason = "test code prepares files and may fail loudly"
 )]
 
+mod large;
 mod oracle;
 mod rewriting;
 mod scenarios;

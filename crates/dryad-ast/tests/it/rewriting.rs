@@ -88,7 +88,7 @@ proptest! {
         let effect = proposal.effect.unwrap();
         let blob = effect.changes.iter().next().unwrap().after.blob().unwrap();
         let expected = format!("/* {before} */\nfresh(1);\n/* {after} */\n");
-        prop_assert_eq!(effect.contents.get(blob).unwrap().as_ref(), expected.as_bytes());
+        prop_assert_eq!(effect.contents.get(blob).unwrap().to_vec(), expected.as_bytes());
     }
 }
 

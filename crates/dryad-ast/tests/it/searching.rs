@@ -1,8 +1,8 @@
 //! What a search promises whatever the tree: the same answer every time, pages without gaps, bounds.
 
 use crate::support::Directory;
-use dryad_ast::AstSettings;
-use dryad_ast::ast_grep::{AstGrepArguments, AstGrepQuery, Details, Found, search, search_each};
+use dryad_ast::{AstSettings, Details};
+use dryad_ast::ast_grep::{AstGrepArguments, AstGrepQuery, Found, search, search_each};
 use dryad_safety::tool::{PlanContext, ToolError};
 use serde_json::json;
 use std::num::NonZeroUsize;
@@ -65,7 +65,7 @@ fn matches_are_handed_over_in_the_order_of_the_page_until_it_is_enough() {
     );
     let shown = expected.files.iter().map(|file| (file.shown.clone(), 0..file.matches.len()));
     assert_eq!(taken, shown.collect::<Vec<_>>());
-    assert_eq!(json!(Details::from(&totals.unwrap())), json!(Details::from(&expected.totals)));
+    assert_eq!(json!(Details::of_search(&totals.unwrap())), json!(Details::of_search(&expected.totals)));
     let mut left = 3;
     let cut = search_each(
         &all(),
@@ -134,7 +134,7 @@ fn no_more_files_are_looked_at_than_the_setting_says() {
     let settings = AstSettings { max_files: NonZeroUsize::new(10) };
     let found = search(&query, &settings, &PlanContext::new(forest.path())).unwrap();
     assert_eq!((found.totals.files_searched, found.totals.left_out), (10, 30));
-    assert_eq!(json!(Details::from(&found.totals))["limitReached"], json!(true));
+    assert_eq!(json!(Details::of_search(&found.totals))["limitReached"], json!(true));
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn put(item: &Item<'_>, contents: &Contents, vault: &Vault) -> Result<u64, Apply
 fn put_file(item: &Item<'_>, image: &FileImage, contents: &Contents, vault: &Vault) -> Result<u64, ApplyError> {
     let place = item.place();
     if let Some(bytes) = contents.get(image.blob) {
-        return write(&place, bytes, image).map_err(io_error("write beside", item.path()));
+        return write(&place, &bytes, image).map_err(io_error("write beside", item.path()));
     }
     let came = if let Some(file) = contents.gift(&item.change.path) {
         vault.move_from(file, image.blob, &place)

@@ -8,7 +8,7 @@
 
 use crate::contents::Contents;
 use dryad_protocol::change_set::{Change, ChangeSet};
-use dryad_protocol::image::BlobId;
+use dryad_protocol::image::{BlobId, Image};
 use std::io::{Read, Seek, SeekFrom};
 
 /// Larger texts are not kept.
@@ -53,19 +53,28 @@ impl Pack {
         self.bytes.is_empty()
     }
 
+    /// Makes room for more.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// Adds the texts of one path; nothing when it is not one over another.
-    fn add(&mut self, change: &Change, contents: &Contents) -> Option<()> {
+    pub(super) fn add(&mut self, change: &Change, contents: &Contents) -> Option<()> {
         let (former, latter) = (change.before.blob()?, change.after.blob()?);
-        let (before, after) = (contents.get(former)?, contents.get(latter)?);
-        let is_text = |bytes: &[u8]| bytes.len() <= LARGEST && memchr::memchr(0, bytes).is_none();
-        if former == latter || !is_text(before) || !is_text(after) {
+        let is_large = |image: &Image| matches!(image, Image::File(file) if file.size > LARGEST as u64);
+        if former == latter || is_large(&change.before) || is_large(&change.after) {
             return None;
         }
-        let prefix = common_prefix(before, after);
+        let (before, after) = (contents.get(former)?, contents.get(latter)?);
+        let is_text = |bytes: &[u8]| bytes.len() <= LARGEST && memchr::memchr(0, bytes).is_none();
+        if !is_text(&before) || !is_text(&after) {
+            return None;
+        }
+        let prefix = common_prefix(&before, &after);
         let suffix = common_suffix(before.get(prefix..)?, after.get(prefix..)?);
         let middles = [before.get(prefix..before.len() - suffix)?, after.get(prefix..after.len() - suffix)?];
         self.bytes.extend_from_slice(former.as_hash());

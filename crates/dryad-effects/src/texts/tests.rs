@@ -6,7 +6,7 @@ use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::{FileImage, Image};
 use dryad_protocol::path::FilePath;
 
-fn pack(pairs: &[(&str, &str)]) -> Pack {
+fn change(pairs: &[(&str, &str)]) -> (ChangeSet, Contents) {
     let mut contents = Contents::default();
     let mut image = |text: &str| {
         let blob = contents.insert(text.as_bytes());
@@ -18,7 +18,17 @@ fn pack(pairs: &[(&str, &str)]) -> Pack {
         after: image(after),
     });
     let changes = ChangeSet::new(changes.collect::<Vec<_>>());
+    (changes, contents)
+}
+
+fn pack(pairs: &[(&str, &str)]) -> Pack {
+    let (changes, contents) = change(pairs);
     Pack::of(&changes, &contents)
+}
+
+fn keep(texts: &Texts, operation: &str, pairs: &[(&str, &str)]) {
+    let (changes, contents) = change(pairs);
+    texts.keep(&operation.into(), &changes, &contents).unwrap();
 }
 
 fn id(text: &str) -> BlobId {
@@ -38,7 +48,7 @@ const CASES: [(&str, &str); 6] =
 fn either_text_is_rebuilt_from_the_other() {
     let root = tempfile::tempdir().unwrap();
     let texts = Texts::new(root.path().join("texts"));
-    texts.keep(&"one".into(), &pack(&CASES)).unwrap();
+    keep(&texts, "one", &CASES);
     for (before, after) in CASES {
         let found = texts.read(id(after), &"one".into(), &only(before));
         assert_eq!(found.as_deref(), Some(after.as_bytes()), "{before} to {after}");
@@ -53,14 +63,29 @@ fn a_text_is_found_in_any_pack_also_in_a_foreseen_one() {
     let mut texts = Texts::new(root.path().join("texts"));
     assert_eq!(texts.read(id("b"), &"none".into(), &only("a")), None);
     let mut texts_later = Texts::new(root.path().join("texts"));
-    texts.keep(&"one".into(), &pack(&[("a", "b")])).unwrap();
-    texts.keep(&"two".into(), &pack(&[("c", "b")])).unwrap();
+    keep(&texts, "one", &[("a", "b")]);
+    keep(&texts, "two", &[("c", "b")]);
     for known in ["a", "c"] {
         assert_eq!(texts_later.read(id("b"), &"none".into(), &only(known)).as_deref(), Some(b"b".as_slice()));
     }
     texts.foresee(Rc::new(pack(&[("e", "f")])));
     texts_later = Texts { foreseen: texts.foreseen, ..Texts::new(root.path().join("texts")) };
     assert_eq!(texts_later.read(id("f"), &"one".into(), &only("e")).as_deref(), Some(b"f".as_slice()));
+}
+
+#[test]
+fn what_is_written_piece_by_piece_is_the_whole_pack() {
+    let root = tempfile::tempdir().unwrap();
+    let texts = Texts::new(root.path().join("texts"));
+    let pairs: Vec<(String, String)> =
+        (0..40).map(|number| (format!("{number}"), format!("{number} ").repeat(2000 + number * 7))).collect();
+    let pairs: Vec<(&str, &str)> = pairs.iter().map(|(before, after)| (before.as_str(), after.as_str())).collect();
+    keep(&texts, "one", &pairs);
+    let whole = pack(&pairs);
+    assert!(whole.bytes().len() > PIECE);
+    assert_eq!(fs::read(root.path().join("texts/one")).unwrap(), whole.bytes());
+    keep(&texts, "none", &[("same", "same")]);
+    assert!(!root.path().join("texts/none").exists());
 }
 
 #[test]
@@ -76,8 +101,8 @@ fn packs_of_operations_that_nothing_keeps_are_collected() {
     let root = tempfile::tempdir().unwrap();
     let texts = Texts::new(root.path().join("texts"));
     assert_eq!(texts.collect(&|_| false).unwrap(), 0);
-    texts.keep(&"kept".into(), &pack(&CASES)).unwrap();
-    texts.keep(&"old".into(), &pack(&CASES)).unwrap();
+    keep(&texts, "kept", &CASES);
+    keep(&texts, "old", &CASES);
     assert_eq!(texts.collect(&|name| name == "kept").unwrap(), 1);
     assert!(root.path().join("texts/kept").exists());
 }

@@ -3,6 +3,7 @@
 //! Such a file lies in `changes/` under the operation's id and is whole before the line is written.
 //! The line holds its hash, so that the chain covers it.
 
+use super::place::recorded_path;
 use super::record::{Entry, Stored, Summary};
 use super::{DamageKind, LogError};
 use base64::Engine as _;
@@ -13,7 +14,7 @@ use dryad_effects::record_file::{RecordFile, make_private_directory};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::image::BlobId;
-use dryad_protocol::operation::{Operation, OperationEffect};
+use dryad_protocol::operation::{Operation, OperationEffect, OperationHead};
 use std::path::{Path, PathBuf};
 
 /// An encoded change set up to this many bytes is kept in the line.
@@ -33,18 +34,10 @@ impl ChangeFiles {
         Self { directory }
     }
 
-    /// Makes an entry of an operation; a large change set is written to its file first.
-    pub(super) fn store(&self, operation: &Operation) -> Result<Entry, LogError> {
+    /// Makes an entry of an operation in a workspace that lies at `root`, as far as that is known.
+    pub(super) fn store(&self, operation: &Operation, root: Option<&Path>) -> Result<Entry, LogError> {
         let (summary, stored) = match &operation.effect {
-            OperationEffect::Files { changes } => {
-                let encoded = change_codec::encode(changes);
-                let stored = if encoded.len() > LARGEST_INLINE {
-                    Stored::ChangesFile(self.write(&operation.head.id, &encoded)?)
-                } else {
-                    Stored::Changes(BASE64_STANDARD.encode(&encoded))
-                };
-                (Summary::of(changes), stored)
-            }
+            OperationEffect::Files { changes } => return self.store_files(&operation.head, changes, root),
             OperationEffect::Command { command } => (Summary::Command, Stored::Command(command.clone())),
             OperationEffect::Foreign { arguments, undo } => {
                 (Summary::Foreign, Stored::Foreign { arguments: arguments.clone(), undo: undo.clone() })
@@ -52,6 +45,22 @@ impl ChangeFiles {
             OperationEffect::Nothing => (Summary::Nothing, Stored::Nothing {}),
         };
         Ok(Entry { head: operation.head.clone(), summary, stored })
+    }
+
+    /// Makes an entry of an operation on files; a large change set is written to its file first.
+    pub(super) fn store_files(
+        &self,
+        head: &OperationHead,
+        changes: &ChangeSet,
+        root: Option<&Path>,
+    ) -> Result<Entry, LogError> {
+        let encoded = change_codec::encode_placed(changes, |path| recorded_path(path, root));
+        let stored = if encoded.len() > LARGEST_INLINE {
+            Stored::ChangesFile(self.write(&head.id, &encoded)?)
+        } else {
+            Stored::Changes(BASE64_STANDARD.encode(&encoded))
+        };
+        Ok(Entry { head: head.clone(), summary: Summary::of(changes), stored })
     }
 
     /// The operation that an entry was made of.

@@ -18,10 +18,12 @@ use super::LogError;
 use super::chain::{Chain, JSON_AT};
 use super::changes::{ChangeFiles, is_usable};
 use super::lines::JudgedLines;
-use super::place::{to_absolute, to_relative};
+use super::place::to_absolute;
 use super::record::{Entry, Header};
 use dryad_effects::record_file::{RecordFile, make_private_directory};
-use dryad_protocol::operation::Operation;
+use dryad_protocol::change_set::ChangeSet;
+use dryad_protocol::id::OperationId;
+use dryad_protocol::operation::{Operation, OperationHead};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -132,8 +134,21 @@ impl FileLog {
     ///
     /// The caller holds the workspace's lock. A torn end is cut off first.
     pub fn append(&self, operation: &Operation) -> Result<(), LogError> {
-        if !is_usable(&operation.head.id) {
-            return Err(LogError::UnusableId { id: operation.head.id.clone() });
+        self.append_entry(&operation.head.id, || self.changes.store(operation, self.root()))
+    }
+
+    /// Appends one operation on files, as [`append`](Self::append) does.
+    pub(crate) fn append_files(&self, head: &OperationHead, changes: &ChangeSet) -> Result<(), LogError> {
+        self.append_entry(&head.id, || self.changes.store_files(head, changes, self.root()))
+    }
+
+    fn append_entry(
+        &self,
+        id: &OperationId,
+        store: impl FnOnce() -> Result<Entry, LogError>,
+    ) -> Result<(), LogError> {
+        if !is_usable(id) {
+            return Err(LogError::UnusableId { id: id.clone() });
         }
         let mut tail = self.tail()?;
         if let Some(error) = self.newer_version() {
@@ -145,11 +160,7 @@ impl FileLog {
         if tail.end == 0 {
             make_private_directory(&self.directory).map_err(LogError::io(&self.directory))?;
         }
-        let entry = match &self.root {
-            Some(root) => self.changes.store(&to_relative(operation, root))?,
-            None => self.changes.store(operation)?,
-        };
-        self.write(tail, &entry)
+        self.write(tail, &store()?)
     }
 
     /// Waits until everything recorded is on the disk.

@@ -8,11 +8,6 @@ use dryad_protocol::operation::{Operation, OperationEffect};
 use dryad_protocol::path::FilePath;
 use std::path::Path;
 
-/// The operation as the log keeps it.
-pub(super) fn to_relative(operation: &Operation, root: &Path) -> Operation {
-    with_changes(operation.clone(), |changes| relative(changes, root))
-}
-
 /// The operation as it is meant here. Without a root, nobody knows where the workspace lies.
 pub(super) fn to_absolute(operation: Operation, root: Option<&Path>) -> Operation {
     match root {
@@ -21,12 +16,17 @@ pub(super) fn to_absolute(operation: Operation, root: Option<&Path>) -> Operatio
     }
 }
 
+/// A path as it is recorded.
+pub(crate) fn recorded_path<'p>(path: &'p FilePath, root: Option<&Path>) -> &'p Path {
+    match root.map(|root| path.as_path().strip_prefix(root)) {
+        Some(Ok(below)) if !below.as_os_str().is_empty() => below,
+        Some(Ok(_) | Err(_)) | None => path.as_path(),
+    }
+}
+
 /// The changes as they are recorded.
 pub(crate) fn relative(changes: &ChangeSet, root: &Path) -> ChangeSet {
-    with_paths(changes, |path| match path.as_path().strip_prefix(root) {
-        Ok(below) if !below.as_os_str().is_empty() => FilePath::new(below),
-        Ok(_) | Err(_) => path.clone(),
-    })
+    with_paths(changes, |path| FilePath::new(recorded_path(path, Some(root))))
 }
 
 /// The changes as they are meant here.

@@ -145,7 +145,8 @@ impl Pending {
     pub fn read_files(&self, id: &ActionId) -> Result<(ChangeSet, Contents), StageError> {
         let (changes, contents) = self.files()?.files(id.as_str()).map_err(|error| damaged(id, error))?;
         let root = self.workspace.log()?.root();
-        Ok((root.map_or_else(|| changes.clone(), |root| place::absolute(&changes, root)), contents))
+        let placed = root.map(|root| place::absolute(&changes, root));
+        Ok((placed.unwrap_or(changes), contents))
     }
 
     /// Asks for the right to resolve a plan: of several who ask, one is given it.

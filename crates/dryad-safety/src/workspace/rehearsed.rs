@@ -1,9 +1,9 @@
 //! What a command has changed in a rehearsal, or for real with its before-images kept, becomes one operation.
 
 use super::{Workspace, WorkspaceError, append_files, unusable};
+use dryad_effects::contents::Contents;
 use dryad_effects::identity;
 use dryad_effects::rehearse::Rehearsed;
-use dryad_effects::texts::Pack;
 use dryad_protocol::operation::{OperationHead, Outcome};
 
 /// Larger texts are not merged, so they are not read.
@@ -18,8 +18,8 @@ impl Workspace {
     /// Blocking, and not to be interrupted. An error says that nothing was changed, as with
     /// [`apply`](Workspace::apply); the rehearsal cannot be applied a second time.
     pub fn apply_rehearsed(&self, head: &OperationHead, rehearsed: &Rehearsed) -> Result<(), WorkspaceError> {
-        let pack = texts(rehearsed);
-        self.apply_with(head, &rehearsed.changes, &rehearsed.gifts(), &pack)
+        let (changes, texts) = (&rehearsed.changes, texts(rehearsed));
+        self.apply_with(head, changes, &rehearsed.gifts(), &|kept| kept.keep(&head.id, changes, &texts))
     }
 
     /// Records what a command has really changed, so that it can be taken back: its before-images go to the vault.
@@ -31,12 +31,12 @@ impl Workspace {
         log.require_known_version()?;
         self.restore_mark();
         self.recover_locked(log)?;
-        let pack = texts(rehearsed);
+        let texts = texts(rehearsed);
         let vault = self.vault()?;
         rehearsed.hand_over(vault)?;
         let kept = self.texts()?;
         let recorded = kept
-            .keep(&head.id, &pack)
+            .keep(&head.id, &rehearsed.changes, &texts)
             .and_then(|()| append_files(log, head, &rehearsed.changes, Outcome::Applied))
             .map_err(unusable(log.path()));
         if recorded.is_err() {
@@ -57,6 +57,6 @@ impl Workspace {
     }
 }
 
-fn texts(rehearsed: &Rehearsed) -> Pack {
-    Pack::of(&rehearsed.changes, &rehearsed.texts(LARGEST_TEXT, TEXTS))
+fn texts(rehearsed: &Rehearsed) -> Contents {
+    rehearsed.texts(LARGEST_TEXT, TEXTS)
 }

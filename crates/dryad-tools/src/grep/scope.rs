@@ -1,7 +1,8 @@
 //! Where to search: the files and directories that the `path` argument names.
 
-use crate::glob::{PathGlob, is_glob, split_base, split_list};
+use crate::glob::PathGlob;
 use crate::path;
+use dryad_safety::globs::{is_glob, split_base, split_list};
 use dryad_safety::tool::ToolError;
 use std::path::{Path, PathBuf};
 

@@ -147,7 +147,7 @@ fn matcher(pattern: &str, literal: bool, ignore_case: bool, multiline: bool) -> 
 fn types(names: &str) -> Result<Types, ToolError> {
     let mut builder = TypesBuilder::new();
     builder.add_defaults();
-    for name in crate::glob::split_list(names) {
+    for name in dryad_safety::globs::split_list(names) {
         builder.select(name);
     }
     builder.build().map_err(|error| ToolError::new(format!("Invalid type: {error}")))

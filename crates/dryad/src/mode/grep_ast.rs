@@ -14,8 +14,8 @@ use crate::options;
 use crate::output::{self, JsonList, Stream};
 use crate::report::{Exit, Failure};
 use crate::terminal::{Style, harmless};
-use dryad_ast::ast_grep::{AstGrepArguments, AstGrepQuery, Details, search_each};
-use dryad_ast::{AstSettings, Totals};
+use dryad_ast::ast_grep::{AstGrepArguments, AstGrepQuery, search_each};
+use dryad_ast::{AstSettings, Details, Totals};
 use dryad_safety::tool::{PlanContext, ToolError};
 use render::{Form, Rendered};
 use std::io;
@@ -117,7 +117,7 @@ impl Printer {
             return self.give_up();
         }
         match self {
-            Self::Json(list) => list.finish(&Details::from(totals)),
+            Self::Json(list) => list.finish(&Details::of_search(totals)),
             Self::Lines(stream) => {
                 stream.finish()?;
                 totals.issues().iter().for_each(|issue| output::note(&harmless(issue)));

@@ -5,8 +5,9 @@
 //!     ─► --apply, or a yes on the terminal ─► Workspace::apply ─► one operation
 //! ```
 //!
-//! What is written is the plan that was shown: a file that changed in between makes apply refuse everything. Where
-//! nobody can say yes there is no plan, and nothing is kept of a file once its difference is printed.
+//! What is written is the plan that was shown: a file that changed in between makes apply refuse everything. The
+//! contents of a large plan lie in a file meanwhile. Where nobody can say yes there is no plan, and nothing is kept of
+//! a file once its difference is printed.
 
 mod show;
 
@@ -18,15 +19,12 @@ use crate::options;
 use crate::output;
 use crate::report::{Exit, Failure};
 use crate::terminal::Style;
-use dryad_ast::ast_edit::{
-    AstEditArguments, AstEditOperation, AstEditQuery, FileRewrite, effect, rewrite_each, summary,
-};
+use dryad_ast::ast_edit::{AstEditArguments, AstEditOperation, AstEditQuery, FileRewrite, rewrite_each, summary};
 use dryad_ast::{AstSettings, Totals};
 use dryad_protocol::operation::{OperationHead, Outcome};
 use dryad_protocol::path::FilePath;
 use dryad_safety::clock::Clock;
 use dryad_safety::gate::{GrantedRoots, Verdict};
-use dryad_safety::plan::FilesEffect;
 use dryad_safety::snapshot::{ChangeBuilder, Snapshot};
 use dryad_safety::tool::PlanContext;
 use dryad_safety::workspace::Workspace;
@@ -61,7 +59,7 @@ pub(super) fn run(arguments: RewriteArguments) -> Result<Exit, Failure> {
     }
     printer.end_of_files(&totals)?;
     let operation = if apply || (can_ask && is_wanted(&totals)?) {
-        match carry_out(&effect(builder, &totals), &totals, &workdir) {
+        match carry_out(builder, &totals, &workdir) {
             Ok(operation) => Some(operation),
             Err(failure) => return printer.give_up().and(Err(failure)),
         }
@@ -82,7 +80,9 @@ fn work_out(
     printer: &mut Printer,
 ) -> Result<(Totals, ChangeBuilder), Failure> {
     let query = query(arguments)?;
-    let (mut builder, mut refusal) = (ChangeBuilder::default(), None);
+    let mut context = PlanContext::new(workdir);
+    context.scratch = Home::find(workdir).ok().map(|home| home.root().to_owned());
+    let (mut builder, mut refusal) = (ChangeBuilder::in_context(&context), None);
     let look = |file: FileRewrite| -> Result<Looked, Failure> {
         check_granted(&file.seen, granted)?;
         let after = file.after();
@@ -103,7 +103,7 @@ fn work_out(
             ControlFlow::Break(())
         }
     };
-    let totals = rewrite_each(&query, &AstSettings { max_files: None }, &PlanContext::new(workdir), look, take);
+    let totals = rewrite_each(&query, &AstSettings { max_files: None }, &context, look, take);
     let totals = totals.map_err(|error| refused(&error))?;
     refusal.map_or(Ok((totals, builder)), Err)
 }
@@ -156,7 +156,7 @@ fn is_wanted(totals: &Totals) -> Result<bool, Failure> {
 }
 
 /// Applies the change and gives back the id of its operation.
-fn carry_out(effect: &FilesEffect, totals: &Totals, workdir: &Path) -> Result<String, Failure> {
+fn carry_out(builder: ChangeBuilder, totals: &Totals, workdir: &Path) -> Result<String, Failure> {
     let workspace = Workspace::around(Home::find(workdir)?.root(), workdir);
     let head = OperationHead {
         id: dryad_safety::oplog::new_id(),
@@ -171,7 +171,8 @@ fn carry_out(effect: &FilesEffect, totals: &Totals, workdir: &Path) -> Result<St
         undoes: Vec::new(),
         audit: None,
     };
-    let applied = workspace.apply(&head, &effect.changes, &effect.contents);
+    let (changes, contents) = builder.finish();
+    let applied = workspace.apply(&head, &changes, &contents);
     print_notices(&workspace);
     applied.map_err(|error| from_workspace(&error))?;
     Ok(head.id.to_string())

@@ -4,8 +4,8 @@ use crate::mode::changes::{LineCount, unified, unified_and_count};
 use crate::output::{self, JsonList, Stream};
 use crate::report::Failure;
 use crate::terminal::{Style, harmless};
-use dryad_ast::Totals;
-use dryad_ast::ast_edit::{Details, FileRewrite, nothing, summary};
+use dryad_ast::ast_edit::{FileRewrite, nothing, summary};
+use dryad_ast::{Details, Totals};
 use serde::Serialize;
 use std::io::{self, IsTerminal as _, Stdout};
 use std::ops::ControlFlow;
@@ -106,7 +106,7 @@ impl Printer {
     /// Tells that there is nothing to replace.
     pub(super) fn nothing(self, totals: &Totals) -> Result<(), Failure> {
         match self {
-            Self::Json(list) => list.finish(&Details::new(totals, false)),
+            Self::Json(list) => list.finish(&Details::of_rewrite(totals, false)),
             Self::Stream(_) | Self::Paged(_) | Self::Done => {
                 output::note(&harmless(&nothing(totals)));
                 Ok(())
@@ -136,7 +136,7 @@ impl Printer {
     pub(super) fn finish(self, totals: &Totals, operation: Option<&str>) -> Result<(), Failure> {
         match (self, operation) {
             (Self::Json(list), operation) => {
-                list.finish(&RestJson { details: Details::new(totals, operation.is_some()), operation })
+                list.finish(&RestJson { details: Details::of_rewrite(totals, operation.is_some()), operation })
             }
             (Self::Stream(_) | Self::Paged(_) | Self::Done, Some(_)) => {
                 let line = format!("applied: {}, every path verified on disk", summary(totals));
