@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// So many bytes are held before any are put into a file.
-const HELD: usize = 1024 * 1024;
+const HELD: usize = 256 * 1024;
 
 /// File contents by name, and the files that were read to plan. Cloning shares the bytes.
 #[derive(Clone, Debug, Default)]
@@ -179,8 +179,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let home = root.path().join("home");
         let mut contents = Contents::overflowing_into(&home);
-        let ids = fill(&mut contents, 10);
-        assert_eq!(fill(&mut contents, 10), ids);
+        let ids = fill(&mut contents, 2);
+        assert_eq!(fill(&mut contents, 2), ids);
         check(&contents, &ids);
         assert!(!home.exists());
     }

@@ -28,6 +28,9 @@ use std::sync::OnceLock;
 const MAGIC: &[u8; 8] = b"DRYADJ1\n";
 const SUM: usize = 16;
 
+/// What is longer is written before the rest is put together.
+const PIECE: usize = 128 * 1024;
+
 /// Meta, change set, inodes.
 const SECTIONS_BEFORE_PROMISE: usize = 3;
 
@@ -79,8 +82,12 @@ impl Journal {
     pub(crate) fn begin(&self, meta: &Meta, changes: &ChangeSet) -> io::Result<File> {
         let mut bytes = MAGIC.to_vec();
         section(&mut bytes, &serde_json::to_vec(meta)?);
-        section(&mut bytes, &change_codec::encode(changes));
         let mut file = disk::create(&self.path)?;
+        if bytes.len() > PIECE {
+            disk::write(&mut file, &bytes)?;
+            bytes = Vec::new();
+        }
+        section(&mut bytes, &change_codec::encode(changes));
         disk::write(&mut file, &bytes)?;
         Ok(file)
     }
@@ -199,6 +206,7 @@ fn decode(bytes: &[u8]) -> Option<Found> {
 }
 
 fn section(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.reserve_exact(8 + bytes.len() + SUM);
     out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
     out.extend_from_slice(bytes);
     out.extend_from_slice(&sum(bytes));

@@ -75,7 +75,11 @@ impl Spool {
         if let Some(begin) = span.offset.checked_sub(tail.written) {
             let begin = usize::try_from(begin).unwrap_or(usize::MAX);
             let end = begin.saturating_add(span.length);
-            return tail.gathered.get(begin..end).map(<[u8]>::to_vec).ok_or_else(|| io::ErrorKind::UnexpectedEof.into());
+            return tail
+                .gathered
+                .get(begin..end)
+                .map(<[u8]>::to_vec)
+                .ok_or_else(|| io::ErrorKind::UnexpectedEof.into());
         }
         drop(tail);
         let mut bytes = vec![0; span.length];

@@ -42,7 +42,8 @@ pub struct Mismatch {
 impl ChangeSet {
     /// A set of these changes. A path given twice keeps its first `before` and its last `after`.
     pub fn new(changes: impl IntoIterator<Item = Change>) -> Self {
-        let changes: Vec<Change> = changes.into_iter().collect();
+        let mut changes: Vec<Change> = changes.into_iter().collect();
+        changes.shrink_to_fit();
         let mut known = HashSet::with_capacity(changes.len());
         // Nearly always each path occurs once, and there is nothing to fold.
         if changes.iter().all(|change| known.insert(&change.path)) { Self { changes } } else { Self::folded(changes) }

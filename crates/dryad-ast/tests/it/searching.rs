@@ -1,8 +1,8 @@
 //! What a search promises whatever the tree: the same answer every time, pages without gaps, bounds.
 
 use crate::support::Directory;
-use dryad_ast::{AstSettings, Details};
 use dryad_ast::ast_grep::{AstGrepArguments, AstGrepQuery, Found, search, search_each};
+use dryad_ast::{AstSettings, Details};
 use dryad_safety::tool::{PlanContext, ToolError};
 use serde_json::json;
 use std::num::NonZeroUsize;

@@ -142,11 +142,7 @@ impl FileLog {
         self.append_entry(&head.id, || self.changes.store_files(head, changes, self.root()))
     }
 
-    fn append_entry(
-        &self,
-        id: &OperationId,
-        store: impl FnOnce() -> Result<Entry, LogError>,
-    ) -> Result<(), LogError> {
+    fn append_entry(&self, id: &OperationId, store: impl FnOnce() -> Result<Entry, LogError>) -> Result<(), LogError> {
         if !is_usable(id) {
             return Err(LogError::UnusableId { id: id.clone() });
         }

@@ -95,7 +95,11 @@ impl Place<'_> {
             process::succeeds(diff.args(["-rq", "--exclude=.dryad"]).args([one, other]).stdout(Stdio::null()))
         };
         if !is_same(&self.copy, &self.aside)? || is_same(&self.copy, self.tree)? {
-            bail!("dryad and ast-grep do not rewrite alike: compare {} and {}", self.copy.display(), self.aside.display());
+            bail!(
+                "dryad and ast-grep do not rewrite alike: compare {} and {}",
+                self.copy.display(),
+                self.aside.display()
+            );
         }
         Ok(())
     }

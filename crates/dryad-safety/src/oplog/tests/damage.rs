@@ -201,7 +201,7 @@ fn a_log_of_a_newer_version_is_only_read() {
     let directory = tempfile::tempdir().unwrap();
     let header = br#"{"format":"dryad-oplog","version":7,"workspace":"w","more":[1]}"#;
     let (mut bytes, chain) = Chain::START.line(header);
-    let entry = changes::ChangeFiles::new(directory.path().join("changes")).store(&edit("a")).unwrap();
+    let entry = changes::ChangeFiles::new(directory.path().join("changes")).store(&edit("a"), None).unwrap();
     bytes.extend(chain.line(&entry.to_json().unwrap()).0);
     bytes.extend(b"what this dryad takes for a torn end");
     let path = directory.path().join("oplog");

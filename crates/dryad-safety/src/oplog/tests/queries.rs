@@ -99,7 +99,7 @@ proptest::proptest! {
 fn long_log(count: usize) -> (TempDir, FileLog) {
     let directory = tempfile::tempdir().unwrap();
     let files = changes::ChangeFiles::new(directory.path().join("changes"));
-    let mut entry = files.store(&edit("first")).unwrap();
+    let mut entry = files.store(&edit("first"), None).unwrap();
     let (mut bytes, mut chain) = Chain::START.line(&Header::new("w".to_owned()).to_json().unwrap());
     for number in 0..count {
         entry.head.id = OperationId::from(format!("{number:08}"));
