@@ -6,7 +6,7 @@
 //! written out is out before a program starts.
 
 use super::{Contest, MEMORY, ROUNDS, Sample, TIME, meter};
-use crate::bench::table::{Limit, Row, median};
+use crate::bench::table::{Row, median};
 use crate::process;
 use anyhow::{Result, bail};
 use std::fs;
@@ -23,9 +23,8 @@ const CONTEST: Contest = Contest {
 /// Copies what is there aside, does what follows, and waits until all is on the disk.
 const FLOOR: &str = r#"cp -r . "$0" && "$@" && sync -f ."#;
 
-/// Where it is done.
-struct Place<'a> {
-    tree: &'a Path,
+/// Where one run is done.
+struct Place {
     copy: PathBuf,
     aside: PathBuf,
     home: PathBuf,
@@ -33,22 +32,23 @@ struct Place<'a> {
 
 /// Holds the contest.
 pub(super) fn measure(ours: &Path, theirs: &Path, tree: &Path, parent: &Path) -> Result<Vec<Row>> {
-    let [copy, aside, home] = ["applied", "applied-aside", "applied-home"].map(|name| parent.join(name));
-    let place = Place { tree, copy, aside, home };
-    let theirs = CONTEST.theirs(theirs);
-    let floor = ["/bin/sh", "-c", FLOOR, &place.aside.display().to_string()].map(str::to_owned);
-    let floor: Vec<String> = floor.into_iter().chain(theirs.iter().cloned()).collect();
-    let programs = [CONTEST.ours(ours), theirs, floor];
-    place.compare(&programs)?;
+    let parent = parent.join("applied");
+    clear(&parent)?;
+    let (ours, theirs) = (CONTEST.ours(ours), CONTEST.theirs(theirs));
+    compare(&ours, &theirs, tree, &parent)?;
     let mut samples: [Vec<Sample>; 3] = Default::default();
     for round in 0..ROUNDS {
-        for turn in 0..programs.len() {
-            let which = (round + turn) % programs.len();
-            place.restore()?;
-            samples[which].push(meter(&programs[which], &place.copy, Some(&place.home))?);
+        let mut turns = [0, 1, 2];
+        turns.rotate_left(round % 3);
+        for which in turns {
+            // Nothing is removed in between: a file system that has just forgotten thousands of files is slow to
+            // make new ones, and only who makes new ones would suffer.
+            let place = Place::new(tree, &parent.join(format!("{round}-{which}")))?;
+            let program = [&ours, &theirs, &place.floor(&theirs)][which].clone();
+            samples[which].push(meter(&program, &place.copy, Some(&place.home))?);
         }
     }
-    place.clear()?;
+    clear(&parent)?;
     Ok(rows(&samples))
 }
 
@@ -60,47 +60,51 @@ fn rows(samples: &[Vec<Sample>; 3]) -> Vec<Row> {
     let row = |what, unit, ours, theirs, limit| Row { what, unit, ours, theirs, limit };
     let [time_name, memory_name] = CONTEST.what;
     vec![
-        row(time_name, "ms", time(ours), time(theirs), Limit::None),
+        row(time_name, "ms", time(ours), time(theirs), TIME),
         row("rewrite applied, beside what that needs", "ms", time(ours), time(floor), TIME),
         row(memory_name, "MB", memory(ours), memory(theirs), MEMORY),
     ]
 }
 
-impl Place<'_> {
-    /// A fresh copy of the tree, and nothing else.
-    fn restore(&self) -> Result<()> {
-        self.clear()?;
-        process::output(process::command("cp", self.tree).args(["-r", "."]).arg(&self.copy))?;
-        process::output(process::command("sync", &self.copy).args(["-f", "."]))?;
-        Ok(())
+impl Place {
+    /// A fresh copy of the tree, all of it on the disk.
+    fn new(tree: &Path, directory: &Path) -> Result<Self> {
+        let [copy, aside, home] = ["copy", "aside", "home"].map(|name| directory.join(name));
+        process::output(process::command("mkdir", tree).arg("-p").arg(directory))?;
+        process::output(process::command("cp", tree).args(["-r", "."]).arg(&copy))?;
+        process::output(process::command("sync", &copy).args(["-f", "."]))?;
+        Ok(Self { copy, aside, home })
     }
 
-    #[expect(clippy::disallowed_methods, reason = "benchmarks keep their files under target/")]
-    fn clear(&self) -> Result<()> {
-        for directory in [&self.copy, &self.aside, &self.home].into_iter().filter(|directory| directory.exists()) {
-            fs::remove_dir_all(directory)?;
-        }
-        Ok(())
+    /// The least that does as much as dryad.
+    fn floor(&self, theirs: &[String]) -> Vec<String> {
+        let shell = ["/bin/sh", "-c", FLOOR, &self.aside.display().to_string()].map(str::to_owned);
+        shell.into_iter().chain(theirs.iter().cloned()).collect()
     }
+}
 
-    /// Fails unless ours and theirs leave the same behind, and not what was there.
-    fn compare(&self, programs: &[Vec<String>; 3]) -> Result<()> {
-        self.restore()?;
-        meter(&programs[0], &self.copy, Some(&self.home))?;
-        process::output(process::command("cp", self.tree).args(["-r", "."]).arg(&self.aside))?;
-        meter(&programs[1], &self.aside, Some(&self.home))?;
-        let is_same = |one: &Path, other: &Path| {
-            // dryad's mark, by which it knows the workspace again, is its own.
-            let mut diff = process::command("diff", self.tree);
-            process::succeeds(diff.args(["-rq", "--exclude=.dryad"]).args([one, other]).stdout(Stdio::null()))
-        };
-        if !is_same(&self.copy, &self.aside)? || is_same(&self.copy, self.tree)? {
-            bail!(
-                "dryad and ast-grep do not rewrite alike: compare {} and {}",
-                self.copy.display(),
-                self.aside.display()
-            );
-        }
-        Ok(())
+/// Fails unless ours and theirs leave the same behind, and not what was there.
+fn compare(ours: &[String], theirs: &[String], tree: &Path, parent: &Path) -> Result<()> {
+    let places = [Place::new(tree, &parent.join("ours"))?, Place::new(tree, &parent.join("theirs"))?];
+    for (place, program) in places.iter().zip([ours, theirs]) {
+        meter(program, &place.copy, Some(&place.home))?;
     }
+    let [ours, theirs] = &places;
+    let is_same = |other: &Path| {
+        // dryad's mark, by which it knows the workspace again, is its own.
+        let mut diff = process::command("diff", tree);
+        process::succeeds(diff.args(["-rq", "--exclude=.dryad"]).args([&ours.copy, other]).stdout(Stdio::null()))
+    };
+    if !is_same(&theirs.copy)? || is_same(tree)? {
+        bail!("dryad and ast-grep do not rewrite alike: compare {} and {}", ours.copy.display(), theirs.copy.display());
+    }
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "benchmarks keep their files under target/")]
+fn clear(directory: &Path) -> Result<()> {
+    if directory.exists() {
+        fs::remove_dir_all(directory)?;
+    }
+    Ok(())
 }
