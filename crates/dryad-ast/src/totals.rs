@@ -57,10 +57,15 @@ impl Totals {
     }
 }
 
+/// Files that the result of a call lists at most.
+const LISTED: usize = 1000;
+
 /// What programs are told of a search or a rewrite. Both have the same facts under names of their own.
 #[derive(Clone, Copy, Debug)]
 pub struct Details<'a> {
     totals: &'a Totals,
+    /// The files that are listed.
+    files: &'a [FileCount],
     kind: Kind,
 }
 
@@ -73,12 +78,18 @@ enum Kind {
 impl<'a> Details<'a> {
     /// The facts of a search.
     pub fn of_search(totals: &'a Totals) -> Self {
-        Self { totals, kind: Kind::Search }
+        Self { totals, files: &totals.files, kind: Kind::Search }
     }
 
     /// The facts of a rewrite, before or after it is done.
     pub fn of_rewrite(totals: &'a Totals, applied: bool) -> Self {
-        Self { totals, kind: Kind::Rewrite { applied } }
+        Self { totals, files: &totals.files, kind: Kind::Rewrite { applied } }
+    }
+
+    /// The same with no more files listed than the result of a call may hold; how many are not is told.
+    #[must_use]
+    pub fn limited(self) -> Self {
+        Self { files: self.files.get(..LISTED).unwrap_or(self.files), ..self }
     }
 }
 
@@ -98,8 +109,12 @@ impl Serialize for Details<'_> {
         }
         map.serialize_entry("limitReached", &(totals.limit_reached.is_some() || totals.left_out > 0))?;
         map.serialize_entry("scopePath", &totals.scope)?;
-        map.serialize_entry("files", &Names(&totals.files))?;
-        map.serialize_entry(by_file, &totals.files)?;
+        map.serialize_entry("files", &Names(self.files))?;
+        map.serialize_entry(by_file, self.files)?;
+        let left = totals.files.len() - self.files.len();
+        if left > 0 {
+            map.serialize_entry("filesNotListed", &left)?;
+        }
         if !totals.issues().is_empty() {
             map.serialize_entry("parseErrors", totals.issues())?;
         }
@@ -117,5 +132,24 @@ struct Names<'a>(&'a [FileCount]);
 impl Serialize for Names<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|file| &file.shown))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_result_of_a_call_lists_only_so_many_files_and_says_how_many_it_does_not() {
+        let file = |number| FileCount { shown: format!("{number}.rs"), count: 1 };
+        let totals = Totals { files: (0..LISTED + 7).map(file).collect(), count: LISTED + 7, ..Totals::default() };
+        let limited = json!(Details::of_rewrite(&totals, true).limited());
+        assert_eq!(limited["files"].as_array().map(Vec::len), Some(LISTED));
+        assert_eq!(limited["fileReplacements"].as_array().map(Vec::len), Some(LISTED));
+        assert_eq!((&limited["filesNotListed"], &limited["totalReplacements"]), (&json!(7), &json!(LISTED + 7)));
+        let whole = json!(Details::of_rewrite(&totals, true));
+        assert_eq!(whole["files"].as_array().map(Vec::len), Some(LISTED + 7));
+        assert_eq!(whole.get("filesNotListed"), None);
     }
 }

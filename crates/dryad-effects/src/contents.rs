@@ -17,7 +17,8 @@ const HELD: usize = 256 * 1024;
 /// File contents by name, and the files that were read to plan. Cloning shares the bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
-    blobs: HashMap<BlobId, Kept>,
+    /// Shared by clones until one of them grows.
+    blobs: Arc<HashMap<BlobId, Kept>>,
     /// Files that shall become what stands at a path, by that path.
     gifts: HashMap<FilePath, PathBuf>,
     sightings: HashMap<FilePath, Sighting>,
@@ -57,8 +58,8 @@ impl Contents {
 
     /// Contents that lie in a spool already.
     pub(crate) fn in_spool(spool: Spool, spans: impl IntoIterator<Item = (BlobId, Span)>) -> Self {
-        let blobs = spans.into_iter().map(|(id, span)| (id, Kept::Spooled(span))).collect();
-        Self { blobs, rest: Rest::Spool(Arc::new(spool)), ..Self::default() }
+        let blobs: HashMap<_, _> = spans.into_iter().map(|(id, span)| (id, Kept::Spooled(span))).collect();
+        Self { blobs: Arc::new(blobs), rest: Rest::Spool(Arc::new(spool)), ..Self::default() }
     }
 
     /// Keeps these bytes and returns their name.
@@ -75,7 +76,7 @@ impl Contents {
                 Kept::Here(bytes)
             }
         };
-        self.blobs.insert(id, kept);
+        Arc::make_mut(&mut self.blobs).insert(id, kept);
         id
     }
 
@@ -108,7 +109,7 @@ impl Contents {
     /// Notes that a file holds this content, and will until the plan is carried out. Whoever needs it reads it a
     /// piece at a time, and checks it.
     pub fn lies_at(&mut self, id: BlobId, file: PathBuf) {
-        self.blobs.insert(id, Kept::InFile(file));
+        Arc::make_mut(&mut self.blobs).insert(id, Kept::InFile(file));
     }
 
     /// The file that holds the content of this name and nothing else, if it is not kept here.

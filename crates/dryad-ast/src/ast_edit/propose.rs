@@ -85,7 +85,7 @@ impl Proposal {
 
     /// The facts for programs.
     pub fn details(&self, applied: bool) -> Value {
-        json!(Details::of_rewrite(&self.totals, applied))
+        json!(Details::of_rewrite(&self.totals, applied).limited())
     }
 
     /// The plan: the change, to be looked at first, or the answer that there is none.

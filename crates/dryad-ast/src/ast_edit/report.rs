@@ -55,7 +55,8 @@ pub(super) fn text(totals: &Totals, list: &str) -> String {
 
 /// The answer once a proposal is applied.
 pub(super) fn applied(totals: &Totals) -> ToolResult {
-    ToolResult::text(format!("Applied {}.", summary(totals))).with_details(json!(Details::of_rewrite(totals, true)))
+    ToolResult::text(format!("Applied {}.", summary(totals)))
+        .with_details(json!(Details::of_rewrite(totals, true).limited()))
 }
 
 /// What to say when there is nothing to replace.

@@ -22,7 +22,7 @@ pub(super) fn report(found: &Found) -> ToolResult {
         parts.push(left_out(totals.left_out, totals.files_searched));
     }
     parts.extend(totals.issues.paragraph());
-    ToolResult::text(parts.join("\n\n")).with_details(json!(Details::of_search(totals)))
+    ToolResult::text(parts.join("\n\n")).with_details(json!(Details::of_search(totals).limited()))
 }
 
 /// What to say of files that were too many to be searched.
