@@ -7,6 +7,10 @@
 //!
 //! Limitation: a terminal that is stopped may hold a write up although it was ready a moment before.
 
+mod awake;
+
+pub use awake::before_sleep;
+
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, fstat};
 use rustix::io::{Errno, ReadWriteFlags, fcntl_dupfd_cloexec, preadv2, pwritev2, read, write};
@@ -158,6 +162,7 @@ impl AsyncRead for StandardInput {
             Kind::File => Ok(read(descriptor, &mut *free).map_err(or_again)?),
         }))?;
         buffer.advance(length);
+        awake::heard();
         Poll::Ready(Ok(()))
     }
 }

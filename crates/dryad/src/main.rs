@@ -51,6 +51,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
     };
     log::start(verbose).map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .on_thread_park(dryad_rpc::stdio::before_sleep)
         .enable_all()
         .build()
         .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
