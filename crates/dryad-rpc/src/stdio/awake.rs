@@ -61,7 +61,8 @@ mod tests {
     fn a_host_is_quick_as_long_as_it_sends_at_once() {
         heard();
         assert!(!HOST.get().is_quick, "nobody has waited for it yet");
-        HOST.set(Host { waited_since: Some(Instant::now()), is_quick: false });
+        // A moment that has not come yet is a short time ago, however busy the machine is.
+        HOST.set(Host { waited_since: Some(Instant::now() + QUICK), is_quick: false });
         heard();
         assert!(HOST.get().is_quick);
         HOST.set(Host { waited_since: Instant::now().checked_sub(QUICK), is_quick: true });
@@ -70,10 +71,10 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_looked_for_who_was_not_quick() {
+    fn nobody_is_quick_only_because_he_was_waited_for() {
         HOST.set(Host { waited_since: None, is_quick: false });
-        let begin = Instant::now();
         before_sleep();
-        assert!(begin.elapsed() < AWAKE && !HOST.get().is_quick);
+        let Host { waited_since, is_quick } = HOST.get();
+        assert!(waited_since.is_some() && !is_quick);
     }
 }
