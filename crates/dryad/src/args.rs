@@ -12,8 +12,8 @@ mod try_command;
 
 pub(crate) use changes::{LogArguments, PlaceArguments, RedoArguments, ShowArguments, UndoArguments, WayArguments};
 pub(crate) use sessions::{
-    BranchArguments, ExportArguments, KeptArguments, LabelArguments, ListArguments, LookArguments, RemoveArguments,
-    SessionArguments, SessionsArguments, SessionsCommand, ShowSessionArguments, StoreArguments,
+    BranchArguments, ExportArguments, KeptArguments, LabelArguments, ListArguments, LookArguments, MoveArguments,
+    RemoveArguments, SessionArguments, SessionsArguments, SessionsCommand, ShowSessionArguments, StoreArguments,
 };
 pub(crate) use staged::{ApplyArguments, AuditArguments, DiscardArguments, PendingArguments};
 pub(crate) use syntax::{GrepAstArguments, RewriteArguments, SyntaxArguments};

@@ -136,9 +136,10 @@ async fn running_out_of_time_ends_the_whole_group() {
 #[tokio::test]
 async fn cancelling_keeps_what_was_printed_and_the_last_words() {
     let place = Place::new();
-    // A child that has not become `sleep` yet would still hear the request as the shell that it was.
+    // A child that has not become `sleep` yet would still hear the request as the shell that it was; and it may hear
+    // it before the shell does.
     let command = "trap 'echo bye; exit 0' TERM; echo hello; sleep 600 & \
-                   until grep -q sleep /proc/$!/comm; do :; done; echo $$ > ids; wait";
+                   until grep -q sleep /proc/$!/comm; do :; done; echo $$ > ids; while :; do wait; done";
     let cancel = async {
         place.ids("ids", 1).await;
         place.cancel.cancel();

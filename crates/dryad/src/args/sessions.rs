@@ -86,6 +86,8 @@ pub(crate) enum SessionsCommand {
     Show(ShowSessionArguments),
     /// Name an entry of a session, or take its name away
     Label(LabelArguments),
+    /// Have a session work in another directory, with what belongs to it
+    Mv(MoveArguments),
     /// Put sessions into the trash
     Rm(RemoveArguments),
     /// Write a session as one HTML file that can be read anywhere
@@ -133,6 +135,19 @@ pub(crate) struct LabelArguments {
     /// Of this session instead of the one that -c goes on with
     #[arg(long, value_name = "ID|PATH")]
     pub(crate) session: Option<String>,
+    #[command(flatten)]
+    pub(crate) look: LookArguments,
+}
+
+/// Which session to move, and where.
+#[derive(Args, Debug)]
+pub(crate) struct MoveArguments {
+    /// The session: its id, the beginning of it, or its file
+    #[arg(value_name = "ID|PATH")]
+    pub(crate) session: String,
+    /// The directory that it shall work in
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
     #[command(flatten)]
     pub(crate) look: LookArguments,
 }

@@ -4,6 +4,7 @@ mod deeds;
 mod export;
 mod label;
 mod listing;
+mod mv;
 mod remove;
 mod show;
 
@@ -22,6 +23,7 @@ pub(super) async fn run(arguments: SessionsArguments) -> Result<Exit, Failure> {
         SessionsCommand::List(arguments) => listing::run(&arguments),
         SessionsCommand::Show(arguments) => show::run(&arguments),
         SessionsCommand::Label(arguments) => label::run(&arguments),
+        SessionsCommand::Mv(arguments) => mv::run(&arguments),
         SessionsCommand::Rm(arguments) => remove::run(&arguments).await,
         SessionsCommand::Export(arguments) => export::run(&arguments),
     }

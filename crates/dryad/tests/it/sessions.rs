@@ -185,3 +185,24 @@ fn a_session_of_another_directory_is_not_carried_on_by_accident() {
     assert!(below(&["-c", "third"]).stderr.is_empty(), "the copy works there");
     assert_eq!((carried(&server).len(), listed(&scene, &[]).len(), listed(&scene, &["--all"]).len()), (5, 1, 2));
 }
+
+#[test]
+fn a_session_follows_its_project() {
+    let (scene, server) = talkative(&["one", "two"]);
+    scene.ask(&["first"]).done();
+    let [before] = files(&scene).try_into().unwrap();
+    let id = listed(&scene, &[])[0]["id"].as_str().unwrap().to_owned();
+    scene.write("sub/x", "");
+    for (session, directory) in [("zzzz", "sub"), (id.as_str(), "nowhere"), (id.as_str(), "sub/x")] {
+        scene.run(&["sessions", "mv", session, directory]).failed(2);
+    }
+    assert_eq!(files(&scene), std::slice::from_ref(&before));
+    let told: Value = serde_json::from_str(&scene.run(&["sessions", "mv", &id, "sub", "--json"]).done()).unwrap();
+    let [after] = files(&scene).try_into().unwrap();
+    assert_ne!(after, before);
+    assert_eq!((&told["sessionId"], &told["sessionFile"]), (&json!(id), &json!(after)));
+    assert!(listed(&scene, &[]).is_empty());
+    let arguments = ["-p", "--provider", "mock", "--model", "mock-1", "--cwd", "sub", "-c", "second"];
+    assert_eq!(scene.run(&arguments).done(), "two\n");
+    assert_eq!(carried(&server), pairs(&[("user", "first"), ("assistant", "one"), ("user", "second")]));
+}

@@ -216,9 +216,11 @@ pub(crate) fn helper() -> PathBuf {
 }
 
 /// Says hello when it can be asked to end, and bye when it is. A child that has not become `sleep` yet would still hear
-/// the request as the shell that it was, and sleep on.
+/// the request as the shell that it was, and sleep on. The child may hear it first, and waiting for it be over before
+/// the shell hears anything.
 pub(crate) const LAST_WORDS: &str = "trap 'echo bye; exit 0' TERM; sleep 600 & \
-                                     until grep -q sleep /proc/$!/comm; do :; done; echo hello; wait";
+                                     until grep -q sleep /proc/$!/comm; do :; done; echo hello; \
+                                     while :; do wait; done";
 
 /// What a rehearsal tried to connect to: where, whether that is beyond this machine, how often.
 pub(crate) fn attempts(rehearsed: &Rehearsed) -> Vec<(&str, bool, u64)> {
