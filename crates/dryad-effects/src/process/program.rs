@@ -214,7 +214,7 @@ mod tests {
 
     #[tokio::test]
     async fn when_its_time_is_up_its_children_end_with_it() {
-        let (place, outcome) = run("sleep 1000 & echo $! > child; wait", b"", Duration::from_millis(300)).await;
+        let (place, outcome) = run("sleep 1000 & echo $! > child; wait", b"", Duration::from_secs(2)).await;
         assert_eq!(outcome.unwrap().end, ProgramEnd::TimedOut);
         let child = fs::read_to_string(place.path().join("child")).unwrap();
         let stat = fs::read_to_string(format!("/proc/{}/stat", child.trim())).unwrap_or_default();

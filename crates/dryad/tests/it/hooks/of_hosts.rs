@@ -132,7 +132,7 @@ fn a_hook_that_gives_no_answer_is_against_it() {
     let scene = scene();
     let mut command = scene.command(&[&["--mode", "rpc"][..], &SCRIPT].concat());
     let mut host = Host::start_command({
-        command.env("DRYAD_HOOK_TIMEOUT_MS", "300");
+        command.env("DRYAD_HOOK_TIMEOUT_MS", "2000");
         command
     });
     host.prompt("The first prompt.", 1);
@@ -147,9 +147,9 @@ fn a_hook_that_gives_no_answer_is_against_it() {
     assert_eq!(host.data(json!({"type": "new_session"})), json!({"cancelled": true}));
     assert_eq!(standing(&mut host), before);
     let told: Vec<Value> = host.all("extension_error").iter().map(|frame| frame["error"].clone()).collect();
-    assert_eq!(told[..2], [json!("it was ended after 300 ms"), json!("it was killed by signal 9")]);
+    assert_eq!(told[..2], [json!("it was ended after 2000 ms"), json!("it was killed by signal 9")]);
     assert!(told[2].as_str().unwrap().starts_with("it cannot be started: "), "{told:?}");
-    assert_eq!(host.all("extension_ui_request")[0]["message"], "slow: it was ended after 300 ms");
+    assert_eq!(host.all("extension_ui_request")[0]["message"], "slow: it was ended after 2000 ms");
     host.leave();
 }
 
