@@ -148,6 +148,21 @@ pub(super) fn ignore_keys() {
     }
 }
 
+/// Does something to the terminal that only those in the foreground may do without being stopped for it.
+pub(super) fn from_background(work: impl FnOnce()) {
+    // SAFETY: the sets are initialised before they are used and live until the last call returns; only this thread's
+    // mask is changed, and then restored.
+    #[expect(unsafe_code, reason = "system calls without safe wrappers")]
+    unsafe {
+        let (mut stopping, mut former) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigemptyset(&raw mut stopping);
+        libc::sigaddset(&raw mut stopping, libc::SIGTTOU);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const stopping, &raw mut former);
+        work();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const former, std::ptr::null_mut());
+    }
+}
+
 /// Makes the process with no network but its own loopback able to use that.
 pub(super) fn raise_loopback() -> io::Result<()> {
     let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None)?;

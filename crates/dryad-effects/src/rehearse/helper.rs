@@ -29,11 +29,12 @@ fn serve() -> io::Result<()> {
     rustix::stdio::dup2_stdin(fs::File::open("/dev/null")?)?;
     let mut inbox = Inbox::default();
     let Some(task) = inbox.wait::<Task>(&control)? else { return Ok(()) };
-    if let Some(input) = inbox.descriptor() {
+    if let Some(input) = task.has_terminal().then(|| inbox.descriptor()).flatten() {
         rustix::stdio::dup2_stdin(input)?;
     }
+    let earlier = task.goes_on().then(|| inbox.descriptor()).flatten();
     match &task {
-        Task::Run { stage, play } => in_namespaces(stage, &control, |entered| {
+        Task::Run { stage, play, .. } => in_namespaces(stage, earlier.as_ref(), &control, |entered| {
             first::perform(entered, play, stage, &control).unwrap_or_else(Answer::Failed)
         }),
         Task::Journal { roots, deletable, store, room, play } => {
@@ -41,7 +42,7 @@ fn serve() -> io::Result<()> {
             let answer = witnessed::perform(&places, play, &control);
             send(&control, &answer.unwrap_or_else(Answer::Failed), &[])
         }
-        Task::Probe(stage) => in_namespaces(stage, &control, |entered| trial::layers(stage, &entered)),
+        Task::Probe(stage) => in_namespaces(stage, None, &control, |entered| trial::layers(stage, &entered)),
         Task::ProbeNotifier => send(&control, &trial::answer(notify::try_out()), &[]),
     }
 }
@@ -49,6 +50,7 @@ fn serve() -> io::Result<()> {
 /// Does something as the first process of new namespaces, and waits for it.
 fn in_namespaces(
     stage: &Stage,
+    earlier: Option<&OwnedFd>,
     control: &OwnedFd,
     inside: impl FnOnce(super::stage::Entered) -> Answer,
 ) -> io::Result<()> {
@@ -62,7 +64,7 @@ fn in_namespaces(
             set_parent_process_death_signal(Some(Signal::KILL))?;
             // Without the byte the helper is gone, or could not set up the ids.
             if wait.read(&mut [0]).is_ok_and(|count| count == 1) {
-                let answer = super::stage::enter(stage, control.as_fd()).map_or_else(Answer::Failed, inside);
+                let answer = super::stage::enter(stage, earlier, control.as_fd()).map_or_else(Answer::Failed, inside);
                 send(control, &answer, &[]).ok();
             }
             calls::exit_now(0);

@@ -39,7 +39,7 @@ pub(super) async fn rehearse(
         play,
     };
     let Performance { outcome, ended, .. } =
-        run::perform(&request.helper, &task, command, surroundings, cancel, on_update).await?;
+        run::perform(&request.helper, &task, None, command, surroundings, cancel, on_update).await?;
     let read = move || -> io::Result<Captured> {
         let kept: Vec<Kept> = serde_json::from_slice(&fs::read(list_in(&store))?)?;
         kept::changes(kept)

@@ -1,7 +1,7 @@
 //! What dryad and the helper process say to each other: one line of JSON each.
 //!
 //! ```text
-//! dryad ── Task ──────────────────────────────► helper, which makes the namespaces
+//! dryad ── Task (with up to two descriptors) ─► helper, which makes the namespaces
 //! dryad ◄── Layer (tmpfs: with a descriptor) ── first process inside
 //! dryad ◄── Failed | Ended ──────────────────── first process inside, or the helper
 //! dryad ── one byte: stop ────────────────────► first process inside
@@ -23,6 +23,8 @@ pub(super) enum Task {
         stage: Stage,
         /// The command.
         play: Play,
+        /// Whether a descriptor of layers in memory comes along that an earlier command filled.
+        goes_on: bool,
     },
     /// Make the namespaces and find out whether layers behave; the first overlay's root is a tree for that.
     Probe(Stage),
@@ -158,6 +160,11 @@ impl Task {
             Self::Run { play, .. } | Self::Journal { play, .. } => play.terminal,
             Self::Probe(_) | Self::ProbeNotifier => false,
         }
+    }
+
+    /// Whether the layers in memory of an earlier command come along.
+    pub(super) fn goes_on(&self) -> bool {
+        matches!(self, Self::Run { goes_on: true, .. })
     }
 }
 

@@ -1,19 +1,21 @@
-//! Moves a tree entry by entry where one rename cannot.
+//! Moves a tree entry by entry where one rename cannot, and copies one.
 //!
 //! What can be renamed is renamed, so that files keep their bytes, times and attributes; directories that cannot
 //! are made anew, and what lies on another device is copied.
 
 use rustix::fs::{
     AtFlags, Dir, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, chmodat, chownat, fchmod, fchown,
-    fgetxattr, flistxattr, fsetxattr, futimens, mkdirat, mknodat, openat, readlinkat, renameat, statat, symlinkat,
-    unlinkat, utimensat,
+    fgetxattr, flistxattr, fsetxattr, futimens, linkat, mkdirat, mknodat, openat, readlinkat, renameat, statat,
+    symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
-use std::ffi::{CStr, OsStr};
+use std::collections::HashMap;
+use std::ffi::{CStr, OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 /// What stands at a name.
 pub(super) struct Entry(Stat);
@@ -46,47 +48,98 @@ pub(super) fn move_entry(from: (&OwnedFd, &OsStr), to: (&OwnedFd, &OsStr)) -> Re
         other => return other,
     }
     let entry = Entry(statat(from.0, from.1, AtFlags::SYMLINK_NOFOLLOW)?);
-    match FileType::from_raw_mode(entry.0.st_mode) {
-        FileType::Directory => move_directory(from, to, &entry),
-        FileType::RegularFile => {
-            copy_file(from, to, &entry)?;
-            unlinkat(from.0, from.1, AtFlags::empty())
+    if entry.is_directory() {
+        return move_directory(from, to, &entry);
+    }
+    copy_leaf(from, to, &entry)?;
+    unlinkat(from.0, from.1, AtFlags::empty())
+}
+
+/// Makes a directory, which is there already, like another one: with everything in it, down to the marks by which a
+/// layer says that something is gone.
+pub(super) fn copy_tree(from: (&OwnedFd, &OsStr), to: (&OwnedFd, &OsStr)) -> Result<(), Errno> {
+    let entry = Entry(statat(from.0, from.1, AtFlags::SYMLINK_NOFOLLOW)?);
+    let (source, target) = (open_directory(from.0, from.1)?, open_directory(to.0, to.1)?);
+    Copy { root: &target, named: HashMap::new() }.fill(&source, &target, Path::new(""))?;
+    dress(&source, &target, &entry)
+}
+
+/// A copy that is being made.
+struct Copy<'c> {
+    root: &'c OwnedFd,
+    /// Where files lie, seen from the root, that have several names.
+    named: HashMap<u64, PathBuf>,
+}
+
+impl Copy<'_> {
+    /// Copies everything in a directory that lies `at` this place.
+    fn fill(&mut self, source: &OwnedFd, target: &OwnedFd, at: &Path) -> Result<(), Errno> {
+        for name in names_in(source)? {
+            let (from, to, path) = ((source, name.as_os_str()), (target, name.as_os_str()), at.join(&name));
+            let entry = Entry(statat(from.0, from.1, AtFlags::SYMLINK_NOFOLLOW)?);
+            if entry.is_directory() {
+                mkdirat(to.0, to.1, Mode::RWXU)?;
+                let (inner, made) = (open_directory(from.0, from.1)?, open_directory(to.0, to.1)?);
+                self.fill(&inner, &made, &path)?;
+                dress(&inner, &made, &entry)?;
+            } else if let Some(first) = self.named.get(&entry.0.st_ino) {
+                linkat(self.root, first, to.0, to.1, AtFlags::empty())?;
+            } else {
+                copy_leaf(from, to, &entry)?;
+                if entry.0.st_nlink > 1 {
+                    self.named.insert(entry.0.st_ino, path);
+                }
+            }
         }
-        FileType::Symlink => {
-            symlinkat(readlinkat(from.0, from.1, Vec::new())?, to.0, to.1)?;
-            chownat(to.0, to.1, entry.owner().0, entry.owner().1, AtFlags::SYMLINK_NOFOLLOW).ok();
-            utimensat(to.0, to.1, &entry.times(), AtFlags::SYMLINK_NOFOLLOW)?;
-            unlinkat(from.0, from.1, AtFlags::empty())
-        }
-        kind @ (FileType::Fifo | FileType::Socket) => {
-            mknodat(to.0, to.1, kind, Mode::from_raw_mode(entry.0.st_mode), 0)?;
-            chmodat(to.0, to.1, Mode::from_raw_mode(entry.0.st_mode), AtFlags::empty())?;
-            unlinkat(from.0, from.1, AtFlags::empty())
-        }
-        FileType::CharacterDevice | FileType::BlockDevice | FileType::Unknown => Err(Errno::XDEV),
+        Ok(())
     }
 }
 
 fn move_directory(from: (&OwnedFd, &OsStr), to: (&OwnedFd, &OsStr), entry: &Entry) -> Result<(), Errno> {
-    let open = |parent: &OwnedFd, name: &OsStr| {
-        openat(parent, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
-    };
-    let source = open(from.0, from.1)?;
+    let source = open_directory(from.0, from.1)?;
     mkdirat(to.0, to.1, Mode::RWXU)?;
-    let target = open(to.0, to.1)?;
-    // All names first: what a listing shows while its directory is emptied is not said.
+    let target = open_directory(to.0, to.1)?;
+    for name in &names_in(&source)? {
+        move_entry((&source, name), (&target, name))?;
+    }
+    unlinkat(from.0, from.1, AtFlags::REMOVEDIR)?;
+    dress(&source, &target, entry)
+}
+
+/// A directory, opened to be listed.
+pub(super) fn open_directory(parent: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    openat(parent, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// All names in a directory: what a listing shows while its directory is emptied is not said.
+fn names_in(directory: &OwnedFd) -> Result<Vec<OsString>, Errno> {
     let mut names = Vec::new();
-    for listed in Dir::read_from(&source)? {
+    for listed in Dir::read_from(directory)? {
         let name = OsStr::from_bytes(listed?.file_name().to_bytes()).to_owned();
         if name != "." && name != ".." {
             names.push(name);
         }
     }
-    for name in &names {
-        move_entry((&source, name), (&target, name))?;
+    Ok(names)
+}
+
+/// Copies what is no directory. A device is copied only if it is the mark of something that is gone.
+fn copy_leaf(from: (&OwnedFd, &OsStr), to: (&OwnedFd, &OsStr), entry: &Entry) -> Result<(), Errno> {
+    let mode = Mode::from_raw_mode(entry.0.st_mode);
+    match FileType::from_raw_mode(entry.0.st_mode) {
+        FileType::RegularFile => copy_file(from, to, entry),
+        FileType::Symlink => {
+            symlinkat(readlinkat(from.0, from.1, Vec::new())?, to.0, to.1)?;
+            chownat(to.0, to.1, entry.owner().0, entry.owner().1, AtFlags::SYMLINK_NOFOLLOW).ok();
+            utimensat(to.0, to.1, &entry.times(), AtFlags::SYMLINK_NOFOLLOW)
+        }
+        kind @ (FileType::Fifo | FileType::Socket) => {
+            mknodat(to.0, to.1, kind, mode, 0)?;
+            chmodat(to.0, to.1, mode, AtFlags::empty())
+        }
+        kind @ FileType::CharacterDevice if entry.0.st_rdev == 0 => mknodat(to.0, to.1, kind, mode, 0),
+        FileType::CharacterDevice | FileType::BlockDevice | FileType::Directory | FileType::Unknown => Err(Errno::XDEV),
     }
-    unlinkat(from.0, from.1, AtFlags::REMOVEDIR)?;
-    dress(&source, &target, entry)
 }
 
 fn copy_file(from: (&OwnedFd, &OsStr), to: (&OwnedFd, &OsStr), entry: &Entry) -> Result<(), Errno> {

@@ -56,7 +56,7 @@ pub(super) async fn rehearse(
         return Ok(Rehearsed::nothing(rung));
     }
     let (scene, claims) = build(request, rung)?;
-    let performance = scene.play(request, surroundings, cancel, on_update).await?;
+    let performance = scene.play(request, None, surroundings, cancel, on_update).await?;
     let Performance { outcome, mut ended, memory } = performance;
     let (connects, left_running) = (std::mem::take(&mut ended.connects), std::mem::take(&mut ended.left_running));
     let (seen, memory) = scene.clone().look(ended, memory).await?;
@@ -74,18 +74,18 @@ pub(super) async fn rehearse(
         rung,
         scene: Some(scene),
         _claims: claims,
-        _memory: memory,
+        memory,
     })
 }
 
 impl Rehearsed {
     /// Whether another command can be run on top of this one.
     pub fn can_go_on(&self) -> bool {
-        self.scene.as_ref().is_some_and(|scene| scene.stage.overlays.iter().all(|overlay| overlay.layer.is_some()))
+        self.scene.is_some()
     }
 
     /// Runs another command where this one has left off. What both have changed is one change set afterwards; the
-    /// outcome stays that of the first.
+    /// outcome stays that of the first. Layers in memory are copied for it, so that there is room for both meanwhile.
     ///
     /// # Errors
     ///
@@ -97,15 +97,17 @@ impl Rehearsed {
         cancel: &CancellationToken,
         on_update: &(dyn Fn(String) + Send + Sync),
     ) -> Result<(), RehearsalError> {
-        let Some(scene) = self.scene.clone().filter(|_| self.can_go_on()) else {
-            let reason = "its layers are gone or in memory".to_owned();
+        let Some(scene) = self.scene.clone() else {
+            let reason = "it did not take place in layers".to_owned();
             return Err(RehearsalError::Refused { step: "go on with the rehearsal".to_owned(), reason });
         };
         scene.renew_work().map_err(RehearsalError::Layers)?;
-        let mut ended = scene.play(request, surroundings, cancel, on_update).await?.ended;
+        let performance = scene.play(request, self.memory.as_ref(), surroundings, cancel, on_update).await?;
+        let Performance { mut ended, memory, .. } = performance;
         self.network_attempts.extend(attempts(std::mem::take(&mut ended.connects)));
         self.left_running.extend(std::mem::take(&mut ended.left_running));
-        let ((captured, limits), _) = scene.look(ended, None).await?;
+        let ((captured, limits), memory) = scene.look(ended, memory).await?;
+        self.memory = memory;
         (self.changes, self.contents, self.limits) = (captured.changes, captured.contents, limits);
         self.outside_writes = captured.outside_writes;
         self.not_carried = captured.not_carried;
@@ -216,17 +218,19 @@ fn passed(request: &RehearsalRequest) -> Vec<FilePath> {
 }
 
 impl Scene {
-    /// Runs the command of `request` here.
+    /// Runs the command of `request` here, on top of what an earlier one left in memory.
     async fn play(
         &self,
         request: &RehearsalRequest,
+        earlier: Option<&OwnedFd>,
         surroundings: &Surroundings,
         cancel: &CancellationToken,
         on_update: &(dyn Fn(String) + Send + Sync),
     ) -> Result<Performance, RehearsalError> {
-        let task = Task::Run { stage: self.stage.clone(), play: Play::of(request) };
+        let task = Task::Run { stage: self.stage.clone(), play: Play::of(request), goes_on: earlier.is_some() };
+        let (helper, earlier) = (&request.helper, earlier.map(OwnedFd::as_fd));
         let performance =
-            run::perform(&request.helper, &task, &request.command, surroundings, cancel, on_update).await?;
+            run::perform(helper, &task, earlier, &request.command, surroundings, cancel, on_update).await?;
         match performance.ended.over_quota {
             Some(held) => {
                 let outcome = Box::new(performance.outcome);

@@ -45,7 +45,8 @@ pub struct Rehearsed {
     /// Where it took place, if another command can follow.
     pub(super) scene: Option<Scene>,
     pub(super) _claims: Vec<Claim>,
-    pub(super) _memory: Option<OwnedFd>,
+    /// The file system in memory that holds layers.
+    pub(super) memory: Option<OwnedFd>,
 }
 
 /// Connections that a command tried.
@@ -98,7 +99,7 @@ impl Rehearsed {
             rung,
             scene: None,
             _claims: Vec::new(),
-            _memory: None,
+            memory: None,
         }
     }
 

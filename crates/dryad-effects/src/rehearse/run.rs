@@ -4,10 +4,11 @@ use super::RehearsalError;
 use super::channel::{Inbox, send};
 use super::helper::NAME;
 use super::message::{Answer, Ended, Failure, STOP, Task};
+use super::terminal::Loan;
 use crate::process::{Group, ProcessError, Stream, Surroundings, UPDATE_INTERVAL, check_directory};
 use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandSpec};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as Pair;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -75,10 +76,12 @@ impl Channel {
     }
 }
 
-/// Runs a task to its end. Dropping the future ends everybody inside at once.
+/// Runs a task to its end; `earlier` are the layers in memory that it goes on with. Dropping the future ends everybody
+/// inside at once.
 pub(super) async fn perform(
     helper: &Helper,
     task: &Task,
+    earlier: Option<BorrowedFd<'_>>,
     spec: &CommandSpec,
     surroundings: &Surroundings,
     cancel: &CancellationToken,
@@ -86,7 +89,8 @@ pub(super) async fn perform(
 ) -> Result<Performance, RehearsalError> {
     let started = Instant::now();
     check_directory(spec)?;
-    let (mut child, pipe, mut channel) = start(helper, task, spec).map_err(RehearsalError::Helper)?;
+    let loan = if task.has_terminal() { Loan::new() } else { None };
+    let (mut child, pipe, mut channel) = start(helper, task, earlier, spec).map_err(RehearsalError::Helper)?;
     let group = Group::of(&child);
     on_update(String::new());
     let mut stream = Stream::new(pipe, surroundings);
@@ -99,6 +103,7 @@ pub(super) async fn perform(
     }
     // The helper ends when the kernel has taken the namespaces down; nobody needs to wait for that.
     stream.drain().await;
+    drop(loan);
     group.release();
     let (end, ended) = watched?;
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -107,7 +112,12 @@ pub(super) async fn perform(
 
 /// Starts the helper and gives it its task. With a terminal nothing comes out of the pipe, whose other end is closed,
 /// and the helper belongs to this process's group, as whoever reads from a terminal must.
-fn start(helper: &Helper, task: &Task, spec: &CommandSpec) -> io::Result<(Child, Receiver, Channel)> {
+fn start(
+    helper: &Helper,
+    task: &Task,
+    earlier: Option<BorrowedFd<'_>>,
+    spec: &CommandSpec,
+) -> io::Result<(Child, Receiver, Channel)> {
     let (ours, theirs) = Pair::pair()?;
     let (reader, writer) = io::pipe()?;
     let receiver = Receiver::from_owned_fd(OwnedFd::from(reader))?;
@@ -119,8 +129,8 @@ fn start(helper: &Helper, task: &Task, spec: &CommandSpec) -> io::Result<(Child,
     } else {
         command.stdout(writer.try_clone()?).stderr(writer).process_group(0).spawn()?
     };
-    let input = [rustix::stdio::stdin()];
-    send(&ours, task, if task.has_terminal() { &input } else { &[] })?;
+    let input = task.has_terminal().then(rustix::stdio::stdin);
+    send(&ours, task, &input.into_iter().chain(earlier).collect::<Vec<_>>())?;
     ours.set_nonblocking(true)?;
     Ok((child, receiver, Channel { stream: UnixStream::from_std(ours)?, inbox: Inbox::default() }))
 }

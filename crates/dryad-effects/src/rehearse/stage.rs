@@ -11,11 +11,11 @@
 //! descriptors, so that neither their length nor what they are made of matters.
 
 use super::calls;
-use super::channel;
-use super::message::{Answer, Failure, Overlay, Stage};
+use super::memory::Memory;
+use super::message::{Failure, Overlay, Stage};
 use super::mounts;
 use dryad_protocol::path::FilePath;
-use rustix::fs::{CWD, Gid, Mode, OFlags, StatVfsMountFlags, Uid, chownat, fstat, fstatvfs, mkdirat, openat};
+use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags, fstat, fstatvfs, openat};
 use rustix::mount::{MountAttrFlags, MountPropagationFlags, OpenTreeFlags, UnmountFlags, mount_change, unmount};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -41,11 +41,12 @@ struct Parts {
     work: OwnedFd,
 }
 
-/// Builds the place and moves in. Where layers are in memory, `control` gets a descriptor of theirs.
-pub(super) fn enter(stage: &Stage, control: BorrowedFd<'_>) -> Result<Entered, Failure> {
+/// Builds the place and moves in. Where layers are in memory, `control` gets a descriptor of theirs, and what `earlier`
+/// ones hold comes into them.
+pub(super) fn enter(stage: &Stage, earlier: Option<&OwnedFd>, control: BorrowedFd<'_>) -> Result<Entered, Failure> {
     let alone = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     step("keep mounts apart", mount_change("/", alone).map_err(io::Error::from))?;
-    let memory = memory_for(stage, control)?;
+    let memory = step("keep layers in memory", Memory::of(stage, earlier, control))?;
     let parts: Vec<io::Result<Parts>> =
         stage.overlays.iter().enumerate().map(|(index, overlay)| open_parts(overlay, index, memory.as_ref())).collect();
     let passed: Vec<(&FilePath, OwnedFd)> = stage
@@ -94,42 +95,14 @@ fn step<T>(name: &str, result: io::Result<T>) -> Result<T, Failure> {
     result.map_err(|error| Failure::of(name, error))
 }
 
-/// Mounts a file system in memory for the layers that need it and tells the outside of it, which keeps it alive.
-fn memory_for(stage: &Stage, control: BorrowedFd<'_>) -> Result<Option<OwnedFd>, Failure> {
-    if stage.overlays.iter().all(|overlay| overlay.layer.is_some()) {
-        return Ok(None);
-    }
-    let make = || -> io::Result<OwnedFd> {
-        let size = stage.quota.to_string();
-        let options = [("size", size.as_str()), ("mode", "0700")];
-        let memory = mounts::file_system(c"tmpfs", &options, &[], MountAttrFlags::empty())?;
-        mounts::attach(&memory, CWD, stage.mount_point.as_path())?;
-        channel::send(control, &Answer::Layer, &[memory.as_fd()])?;
-        Ok(memory)
-    };
-    step("keep layers in memory", make()).map(Some)
-}
-
-fn open_parts(overlay: &Overlay, index: usize, memory: Option<&OwnedFd>) -> io::Result<Parts> {
+fn open_parts(overlay: &Overlay, index: usize, memory: Option<&Memory<'_>>) -> io::Result<Parts> {
     let directory = |at: BorrowedFd<'_>, path: &Path| {
         openat(at, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
     };
     let lower = directory(CWD, overlay.root.as_path())?;
     let layer = match (&overlay.layer, memory) {
         (Some(layer), _) => directory(CWD, layer.as_path())?,
-        (None, Some(memory)) => {
-            let name = index.to_string();
-            mkdirat(memory, &name, Mode::RWXU)?;
-            let layer = directory(memory.as_fd(), Path::new(&name))?;
-            let facts = fstat(&lower)?;
-            mkdirat(&layer, "work", Mode::RWXU)?;
-            mkdirat(&layer, "upper", Mode::RWXU)?;
-            // One's own directory cannot always be given away; that is the same as for a layer on the disk.
-            let owner = (Some(Uid::from_raw(facts.st_uid)), Some(Gid::from_raw(facts.st_gid)));
-            chownat(&layer, "upper", owner.0, owner.1, rustix::fs::AtFlags::empty()).ok();
-            rustix::fs::chmodat(&layer, "upper", Mode::from_raw_mode(facts.st_mode), rustix::fs::AtFlags::empty())?;
-            layer
-        }
+        (None, Some(memory)) => memory.layer(index, &fstat(&lower)?)?,
         (None, None) => return Err(io::ErrorKind::NotFound.into()),
     };
     let (upper, work) = (directory(layer.as_fd(), Path::new("upper"))?, directory(layer.as_fd(), Path::new("work"))?);

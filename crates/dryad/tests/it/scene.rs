@@ -84,8 +84,20 @@ impl Scene {
     /// The same in another directory.
     pub(crate) fn command_in(&self, directory: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program());
+        self.prepare(command.args(arguments), directory);
         command
-            .args(arguments)
+    }
+
+    /// The program with these arguments as somebody sits before it: the terminal it gets is its own, so that its keys
+    /// are for one group of processes at a time.
+    pub(crate) fn command_at_terminal(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("setsid");
+        self.prepare(command.args(["--ctty", "--wait"]).arg(program()).args(arguments), &self.work());
+        command
+    }
+
+    fn prepare(&self, command: &mut Command, directory: &Path) {
+        command
             .env_clear()
             .env("HOME", self.root.path().join("home"))
             .env("TMPDIR", self.tmp())
@@ -94,7 +106,6 @@ impl Scene {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        command
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {

@@ -40,7 +40,7 @@ pub(super) async fn ask(trial: &mut Trial, stops: &Stops) -> Result<Fate, Failur
                     Err(failure) => output::report(&failure),
                 }
             }
-            Answer::Shell => output::note("no shell can be opened here: the rehearsed tree is kept in memory"),
+            Answer::Shell => output::note("no shell can be opened here: the command did not run in a rehearsed tree"),
             Answer::Unclear => {}
         }
     }

@@ -5,21 +5,38 @@ use crate::scene::{Scene, finish};
 use crate::terminal::terminal;
 use std::io::{Read as _, Write as _};
 
+/// What is asked when the command is over.
+const QUESTION: &str = "[k]eep for later? ";
+
 /// Runs on a terminal and types these keys; the code and what the screen shows.
 fn type_into(scene: &Scene, arguments: &[&str], keys: &str) -> (Option<i32>, String) {
+    type_on(scene, "overlay", arguments, &[keys])
+}
+
+/// The same from this rung on; the second keys and all after them are typed in answer to a question.
+fn type_on(scene: &Scene, rung: &str, arguments: &[&str], keys: &[&str]) -> (Option<i32>, String) {
     let (mut screen, other) = terminal();
-    let mut command = scene.command(arguments);
-    command.env("NO_COLOR", "1").env("PAGER", "cat").env("PS1", "$ ");
+    let mut command = scene.command_at_terminal(arguments);
+    command.env("DRYAD_REHEARSAL", rung).env("NO_COLOR", "1").env("PAGER", "cat").env("PS1", "$ ");
     command.stdin(other.try_clone().unwrap()).stdout(other.try_clone().unwrap()).stderr(other);
     let child = command.spawn().unwrap();
     drop(command);
-    screen.write_all(keys.as_bytes()).unwrap();
+    let mut keyboard = screen.try_clone().unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
     let reading = std::thread::spawn(move || {
-        let mut shown = Vec::new();
-        screen.read_to_end(&mut shown).ok();
-        String::from_utf8_lossy(&shown).replace("\r\n", "\n")
+        let (mut shown, mut piece) = (String::new(), [0; 4096]);
+        while let Ok(length @ 1..) = screen.read(&mut piece) {
+            shown.push_str(&String::from_utf8_lossy(&piece[..length]));
+            sender.send(shown.matches(QUESTION).count()).ok();
+        }
+        shown.replace("\r\n", "\n")
     });
+    for (asked, keys) in (1..).zip(keys) {
+        while asked > 1 && receiver.recv().is_ok_and(|questions| questions < asked) {}
+        keyboard.write_all(keys.as_bytes()).unwrap();
+    }
     let outcome = finish(child);
+    drop(keyboard);
     (outcome.code, reading.join().unwrap())
 }
 
@@ -55,15 +72,22 @@ fn the_difference_is_shown_and_discard_leaves_every_byte() {
 
 #[test]
 fn a_shell_in_the_rehearsed_tree_sees_what_was_done_and_adds_to_it() {
-    let scene = scene();
-    let before = print(&scene);
-    let keys = "s\ncat made; ls sub | wc -l; echo more > more; exit\na\n";
-    let (code, shown) = type_into(&scene, &["try", "echo made it > made; rm sub/deep.txt"], keys);
-    assert_eq!(code, Some(0), "{shown}");
-    assert!(shown.contains("\nmade it\n0\n"), "{shown}");
-    assert!(shown.contains("applied: 3 paths"), "{shown}");
-    assert_eq!((scene.read("made"), scene.read("more")), ("made it\n".to_owned(), "more\n".to_owned()));
-    assert!(!scene.work().join("sub/deep.txt").exists());
-    scene.run(&["undo"]).done();
-    assert_eq!(print(&scene), before);
+    for rung in ["overlay", "tmpfs"] {
+        let scene = scene();
+        let before = print(&scene);
+        let command = "echo made it > made; ln made again; ln -s made link; rm sub/deep.txt; mkdir -m 700 own";
+        let look = "cat made; ls sub | wc -l; stat -c %a own; readlink link; test made -ef again && echo one file";
+        let first = format!("s\n{look}; echo more > more; exit\n");
+        let keys = [first.as_str(), "s\ncat more; rm link; exit\n", "a\n"];
+        let (code, shown) = type_on(&scene, rung, &["try", command], &keys);
+        assert_eq!(code, Some(0), "{shown}");
+        assert!(shown.contains(&format!("rung: {rung}")), "{shown}");
+        assert!(shown.contains("\nmade it\n0\n700\nmade\none file\n"), "{shown}");
+        assert!(shown.contains("\nmore\n"), "a second shell goes on with what the first has left: {shown}");
+        assert!(shown.contains("applied: 5 paths"), "{shown}");
+        assert_eq!((scene.read("made"), scene.read("more")), ("made it\n".to_owned(), "more\n".to_owned()));
+        assert!(!scene.work().join("sub/deep.txt").exists() && !scene.work().join("link").exists());
+        scene.run(&["undo"]).done();
+        assert_eq!(print(&scene), before);
+    }
 }
