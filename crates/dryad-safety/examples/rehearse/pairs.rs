@@ -1,4 +1,6 @@
-//! The same command plainly and in a rehearsal.
+//! The same command plainly, in a bare layer, and in a rehearsal.
+//!
+//! A bare layer is an overlay mount and nothing else: less than that no rehearsal can cost on this kernel.
 
 use crate::place::{Place, share};
 use serde_json::{Map, Value, json};
@@ -12,17 +14,15 @@ const MANY: usize = 40;
 const FEW: usize = 5;
 
 pub(crate) async fn measure(place: &Place, tree: &Path, figures: &mut Map<String, Value>) {
-    let (plain, rehearsed) = alternate(place, "true", &place.work, MANY).await;
-    add(figures, "true_plain", share(plain.clone(), 0.1));
-    add(figures, "true_rehearsed", share(rehearsed.clone(), 0.1));
-    add(figures, "true_more", share(rehearsed, 0.1) - share(plain, 0.1));
+    let times = alternate(place, "true", &place.work, MANY).await;
+    add(figures, "true_plain", share(times.plain.clone(), 0.1));
+    add(figures, "true_rehearsed", share(times.rehearsed.clone(), 0.1));
+    add(figures, "true_more", share(times.rehearsed, 0.1) - share(times.plain, 0.1));
     let repository = prepare_repository(place, tree).await;
     let tree = repository.as_path();
     for (name, command) in [("grep", "grep -rq no_such_needle . || true"), ("status", "git status --short >/dev/null")]
     {
-        let (plain, rehearsed) = alternate(place, command, tree, FEW).await;
-        add(figures, &format!("{name}_plain"), share(plain, 0.5));
-        add(figures, &format!("{name}_rehearsed"), share(rehearsed, 0.5));
+        add_medians(figures, name, alternate(place, command, tree, FEW).await);
         add(figures, &format!("{name}_warm"), warm(place, command, tree).await);
     }
     let package = place.work.join("package");
@@ -31,22 +31,29 @@ pub(crate) async fn measure(place: &Place, tree: &Path, figures: &mut Map<String
     fs::write(package.join("src/main.rs"), "fn main() {\n    println!(\"hello\");\n}\n").unwrap();
     place.plain(&place.request("cargo build -q --offline --target-dir target", &package)).await;
     let build = "echo '// more' >> src/main.rs && cargo build -q --offline --target-dir target";
-    let (plain, rehearsed) = alternate(place, build, &package, FEW * 2).await;
-    add(figures, "build_plain", share(plain, 0.5));
-    add(figures, "build_rehearsed", share(rehearsed, 0.5));
+    add_medians(figures, "build", alternate(place, build, &package, FEW * 2).await);
 }
 
-/// The milliseconds of both ways, round by round.
-async fn alternate(place: &Place, command: &str, root: &Path, rounds: usize) -> (Vec<f64>, Vec<f64>) {
+/// The milliseconds of a command, each way.
+#[derive(Default)]
+struct Times {
+    plain: Vec<f64>,
+    bare: Vec<f64>,
+    rehearsed: Vec<f64>,
+}
+
+/// Runs a command each way, round by round.
+async fn alternate(place: &Place, command: &str, root: &Path, rounds: usize) -> Times {
     let request = place.request(command, root);
-    let (mut plain, mut rehearsed) = (Vec::new(), Vec::new());
+    let mut times = Times::default();
     for _ in 0..rounds {
-        plain.push(place.plain(&request).await);
+        times.plain.push(place.plain(&request).await);
+        times.bare.push(place.in_bare_layer(&request).await);
         let (elapsed, done) = place.rehearse(&request).await;
-        rehearsed.push(elapsed);
+        times.rehearsed.push(elapsed);
         done.discard();
     }
-    (plain, rehearsed)
+    times
 }
 
 /// The milliseconds of a second command in the same rehearsal.
@@ -77,6 +84,12 @@ async fn prepare_repository(place: &Place, tree: &Path) -> PathBuf {
         place.plain(&place.request(&script, tree)).await;
     }
     copy
+}
+
+fn add_medians(figures: &mut Map<String, Value>, name: &str, times: Times) {
+    for (way, times) in [("plain", times.plain), ("bare", times.bare), ("rehearsed", times.rehearsed)] {
+        add(figures, &format!("{name}_{way}"), share(times, 0.5));
+    }
 }
 
 fn add(figures: &mut Map<String, Value>, name: &str, value: f64) {

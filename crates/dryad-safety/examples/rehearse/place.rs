@@ -14,6 +14,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+/// Mounts a layer over a tree and runs a command there.
+const BARE: &str = r#"mount -t overlay overlay "$LAYER/mount" \
+    -o "lowerdir=$TREE,upperdir=$LAYER/upper,workdir=$LAYER/work,volatile,userxattr" \
+    && cd "$LAYER/mount" && eval "$COMMAND""#;
+
 /// A directory with a work tree and a home.
 pub(crate) struct Place {
     pub(crate) work: PathBuf,
@@ -56,6 +61,24 @@ impl Place {
         let outcome = process::run(&request.command, &self.surroundings, &CancellationToken::new(), &|_| {}).await;
         let elapsed = milliseconds(started);
         assert_eq!(outcome.unwrap().end, CommandEnd::Exited { code: 0 }, "{}", request.command.command);
+        elapsed
+    }
+
+    /// Runs it in a layer with nothing around it; the milliseconds.
+    pub(crate) async fn in_bare_layer(&self, request: &RehearsalRequest) -> f64 {
+        let layer = self.home.join("layer");
+        for part in ["upper", "work", "mount"] {
+            fs::create_dir_all(layer.join(part)).unwrap();
+        }
+        let named = [("TREE", request.command.cwd.as_path()), ("LAYER", &layer)];
+        let mut env: BTreeMap<_, _> =
+            named.map(|(name, path)| (name.to_owned(), path.to_str().unwrap().to_owned())).into();
+        env.insert("BARE".to_owned(), BARE.to_owned());
+        env.insert("COMMAND".to_owned(), request.command.command.clone());
+        let command = r#"unshare --user --map-root-user --mount bash -c "$BARE""#.to_owned();
+        let spec = CommandSpec { command, env, ..request.command.clone() };
+        let elapsed = self.plain(&RehearsalRequest { command: spec, ..request.clone() }).await;
+        fs::remove_dir_all(layer).unwrap();
         elapsed
     }
 

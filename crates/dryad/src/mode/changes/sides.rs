@@ -35,7 +35,7 @@ impl Sides {
                 (Some(before), Some(after)) if before == after => {}
                 (Some(before), Some(after)) => {
                     let side = |image: &Image, letter: &str| match image.blob() {
-                        Some(_) => format!("{letter}/{name}"),
+                        Some(_) => format!("{letter}/{}", name.trim_start_matches('/')),
                         None => "/dev/null".to_owned(),
                     };
                     writeln!(text, "--- {}\n+++ {}", side(&change.before, "a"), side(&change.after, "b")).ok();
