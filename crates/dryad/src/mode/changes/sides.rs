@@ -87,3 +87,19 @@ fn as_text(content: &Content) -> Option<&str> {
         Content::Bytes { .. } | Content::Lost { .. } => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dryad_protocol::image::{BlobId, FileImage};
+    use dryad_protocol::path::FilePath;
+
+    #[test]
+    fn a_path_outside_the_workspace_is_named_as_patches_name_it() {
+        let file = FileImage { blob: BlobId::from_hash([1; 32]), size: 4, mode: 0o644, modified: None };
+        let change = Change { path: FilePath::new("/etc/x"), before: Image::Absent, after: Image::File(file) };
+        let sides = Sides { before: Content::None, after: Content::Text("new\n".to_owned()) };
+        let shown = sides.difference("/etc/x", &change, Style::PLAIN);
+        assert!(shown.contains("--- /dev/null\n+++ b/etc/x\n"), "{shown}");
+    }
+}
