@@ -1,7 +1,8 @@
 //! Which trees get a layer.
 //!
 //! Granted roots do, and so do a few places that commands expect to write to; what lands in the latter is told and
-//! then dropped. A tree with other mounts in it cannot lie below one layer, so each of its directories gets one.
+//! then dropped. A tree with other mounts in it cannot lie below one layer, so each of its directories gets one. What the
+//! kernel only shows as files, such as `/proc`, gets none.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -12,6 +13,38 @@ use std::path::{Path, PathBuf};
 
 /// More layers than this take too long to mount.
 const MOST: usize = 64;
+
+/// File systems that hold nobody's files: the machine itself is seen and set there.
+const MACHINE: [&[u8]; 20] = [
+    b"autofs",
+    b"binfmt_misc",
+    b"bpf",
+    b"cgroup",
+    b"cgroup2",
+    b"configfs",
+    b"debugfs",
+    b"devpts",
+    b"devtmpfs",
+    b"efivarfs",
+    b"fusectl",
+    b"mqueue",
+    b"nsfs",
+    b"proc",
+    b"pstore",
+    b"rpc_pipefs",
+    b"securityfs",
+    b"selinuxfs",
+    b"sysfs",
+    b"tracefs",
+];
+
+/// Where something is mounted.
+#[derive(Debug, Default, Eq, PartialEq)]
+struct Mounts {
+    all: BTreeSet<PathBuf>,
+    /// Those of the [machine](MACHINE).
+    machine: BTreeSet<PathBuf>,
+}
 
 /// A tree that gets a layer.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -33,10 +66,10 @@ pub(super) struct Plan {
 
 /// Plans layers for these directories.
 pub(super) fn plan(granted: &[PathBuf], watched: &[PathBuf]) -> io::Result<Plan> {
-    plan_among(granted, watched, &mount_points(&fs::read("/proc/self/mountinfo")?))
+    plan_among(granted, watched, &Mounts::listed(&fs::read("/proc/self/mountinfo")?))
 }
 
-fn plan_among(granted: &[PathBuf], watched: &[PathBuf], mounts: &BTreeSet<PathBuf>) -> io::Result<Plan> {
+fn plan_among(granted: &[PathBuf], watched: &[PathBuf], mounts: &Mounts) -> io::Result<Plan> {
     let mut plan = Plan::default();
     let granted = outermost(granted.iter().map(|root| root.canonicalize()).collect::<io::Result<_>>()?);
     // A place that is not there, or is covered already, needs no watching.
@@ -55,8 +88,11 @@ fn plan_among(granted: &[PathBuf], watched: &[PathBuf], mounts: &BTreeSet<PathBu
 }
 
 impl Plan {
-    fn add(&mut self, root: &Path, granted: bool, mounts: &BTreeSet<PathBuf>) -> io::Result<()> {
-        let has_mounts = mounts.iter().any(|mount| mount != root && mount.starts_with(root));
+    fn add(&mut self, root: &Path, granted: bool, mounts: &Mounts) -> io::Result<()> {
+        if mounts.machine.contains(root) {
+            return Ok(());
+        }
+        let has_mounts = mounts.all.iter().any(|mount| mount != root && mount.starts_with(root));
         if !has_mounts && root != Path::new("/") {
             if self.trees.len() == MOST {
                 return Err(io::Error::other(format!("{} needs too many layers", root.display())));
@@ -81,13 +117,27 @@ fn outermost(roots: BTreeSet<PathBuf>) -> Vec<PathBuf> {
     roots.iter().filter(|root| !is_inside(root)).cloned().collect()
 }
 
-/// Where something is mounted, as the system lists it.
-fn mount_points(list: &[u8]) -> BTreeSet<PathBuf> {
-    let point = |line: &[u8]| {
-        let field = line.split(|byte| *byte == b' ').nth(4)?;
-        Some(PathBuf::from(OsString::from_vec(unescape(field))))
-    };
-    list.split(|byte| *byte == b'\n').filter_map(point).collect()
+impl Mounts {
+    /// Reads them as the system lists them.
+    fn listed(list: &[u8]) -> Self {
+        let mut mounts = Self::default();
+        for line in list.split(|byte| *byte == b'\n') {
+            let mut fields = line.split(|byte| *byte == b' ');
+            let Some(point) = fields.nth(4).map(|field| PathBuf::from(OsString::from_vec(unescape(field)))) else {
+                continue;
+            };
+            // The number of fields before the dash differs.
+            let kind = fields.skip_while(|field| *field != b"-").nth(1).unwrap_or_default();
+            // What is mounted last at a place is what is seen there.
+            if MACHINE.contains(&kind) {
+                mounts.machine.insert(point.clone());
+            } else {
+                mounts.machine.remove(&point);
+            }
+            mounts.all.insert(point);
+        }
+        mounts
+    }
 }
 
 /// Blanks and the like are written as a backslash and three octal digits.
@@ -117,7 +167,23 @@ mod tests {
     #[test]
     fn mount_points_with_odd_names_are_read() {
         let list = b"21 1 8:1 / / rw - ext4 /dev/a rw\n22 21 0:5 / /a\\040b\\134c rw,nosuid shared:1 - tmpfs x rw\n";
-        assert_eq!(mount_points(list), BTreeSet::from([PathBuf::from("/"), PathBuf::from("/a b\\c")]));
+        let all = BTreeSet::from([PathBuf::from("/"), PathBuf::from("/a b\\c")]);
+        assert_eq!(Mounts::listed(list), Mounts { all, machine: BTreeSet::new() });
+    }
+
+    #[test]
+    fn what_the_kernel_shows_as_files_gets_no_layer() {
+        let list = b"22 1 0:5 / /x/proc rw shared:1 master:2 - proc proc rw\n23 1 0:6 / /x/dev rw - devtmpfs d rw\n\
+            24 1 0:7 / /x/dev rw - tmpfs t rw\n";
+        assert_eq!(Mounts::listed(list).machine, BTreeSet::from([PathBuf::from("/x/proc")]), "the upper one is seen");
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path().canonicalize().unwrap();
+        fs::create_dir_all(base.join("proc/sys")).unwrap();
+        fs::create_dir(base.join("work")).unwrap();
+        let machine = BTreeSet::from([base.join("proc")]);
+        let mounts = Mounts { all: BTreeSet::from([base.join("proc"), base.join("proc/sys")]), machine };
+        let plan = plan_among(std::slice::from_ref(&base), &[], &mounts).unwrap();
+        assert_eq!(plan.trees, [Tree { root: base.join("work"), granted: true }]);
     }
 
     #[test]
@@ -128,7 +194,8 @@ mod tests {
             fs::create_dir_all(base.join(directory)).unwrap();
         }
         let at = |name: &str| base.join(name);
-        let mounts = BTreeSet::from([PathBuf::from("/"), at("home/work/a/b")]);
+        let all = BTreeSet::from([PathBuf::from("/"), at("home/work/a/b")]);
+        let mounts = Mounts { all, machine: BTreeSet::new() };
         let granted = [at("home/work"), at("home/work/m")];
         let plan = plan_among(&granted, &[at("scratch"), at("nowhere"), at("home/work/a")], &mounts).unwrap();
         let tree = |name: &str, granted: bool| Tree { root: at(name), granted };
