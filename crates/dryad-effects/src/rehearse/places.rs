@@ -85,7 +85,7 @@ impl Rehearsed {
     }
 
     /// Runs another command where this one has left off. What both have changed is one change set afterwards; the
-    /// outcome stays that of the first. Layers in memory are copied for it, so that there is room for both meanwhile.
+    /// outcome stays that of the first. Layers in memory are copied for it: both take room meanwhile.
     ///
     /// # Errors
     ///
