@@ -36,6 +36,8 @@ pub(crate) enum Kind {
     Boolean,
     /// A whole number from 1.
     Count,
+    /// A whole number from 0.
+    CountOrNone,
     /// A whole number from 1.
     Milliseconds,
     /// A whole number from 0.
@@ -199,7 +201,7 @@ pub(crate) const KEYS: &[Key] = &[
         "Whether the model is made to resolve a preview at once, or reminded first."),
     key("safety.reverseThinking", Kind::Choice(&["off", "before_checkpoint", "after_checkpoint", "instead_of_checkpoint"]), "before_checkpoint", Scope::UserOnly,
         "Where the challenge of a call stands beside its checkpoint, for tools that ask for one."),
-    key("safety.deferredToolThreshold", Kind::Bytes, "15", Scope::UserOnly,
+    key("safety.deferredToolThreshold", Kind::CountOrNone, "15", Scope::UserOnly,
         "With more tools than this the model is told of the rest only when it looks for them; 0 means the default."),
     key("safety.tools", Kind::ToolRules, "{}", Scope::UserOnly,
         "Stricter rules for single tools: requiresCheckpoint, requiresReverseThinking, destructive, exclusive, minConfidence."),
@@ -221,6 +223,7 @@ impl Kind {
             Self::Boolean => "true or false".to_owned(),
             Self::Count => "a whole number, at least 1".to_owned(),
             Self::Milliseconds => "a whole number of milliseconds, at least 1".to_owned(),
+            Self::CountOrNone => "a whole number".to_owned(),
             Self::Bytes => "a whole number of bytes".to_owned(),
             Self::Limit => "a whole number above 0, or -1 for none".to_owned(),
             Self::Share => "a number from 0 to 1".to_owned(),
@@ -240,7 +243,7 @@ impl Kind {
             Self::Text => value.as_str().is_some_and(|text| !text.trim().is_empty()),
             Self::Boolean => value.is_boolean(),
             Self::Count | Self::Milliseconds => value.as_u64().is_some_and(|number| number >= 1),
-            Self::Bytes => value.is_u64(),
+            Self::CountOrNone | Self::Bytes => value.is_u64(),
             Self::Limit => value.as_i64().is_some_and(|number| number == -1 || number > 0),
             Self::Share => value.as_f64().is_some_and(|number| (0.0..=1.0).contains(&number)),
             Self::Texts => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),

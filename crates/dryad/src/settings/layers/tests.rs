@@ -96,7 +96,7 @@ fn every_key_of_the_table_reaches_the_settings() {
         let value = match key.kind {
             Kind::Text => json!("x/y"),
             Kind::Boolean => json!(key.default == "false"),
-            Kind::Bytes | Kind::Count | Kind::Milliseconds | Kind::Limit => json!(7),
+            Kind::Bytes | Kind::Count | Kind::CountOrNone | Kind::Milliseconds | Kind::Limit => json!(7),
             Kind::Share => json!(0.5),
             Kind::Texts => json!(["x"]),
             Kind::TextMap => json!({"A": "b"}),
