@@ -232,10 +232,19 @@ impl Pipeline {
             origin: way.origin,
             notes: way.notes,
         };
-        match judge_all(&self.gates, stage, subject).await {
+        match self.verdict(way.context, stage, subject).await? {
             Verdict::Allow => Ok(Judged::Allowed),
             Verdict::Ask(reason) => Ok(Judged::Open(reason, way.tool.spec().name.clone())),
             Verdict::Deny(text) => Err(Refusal::Denied(text)),
+        }
+    }
+
+    /// What the gates say, unless the call is given up first: whatever they ask is withdrawn then.
+    async fn verdict(&self, context: &CallContext, stage: Stage, subject: Subject<'_>) -> Result<Verdict, ToolError> {
+        tokio::select! {
+            biased;
+            verdict = judge_all(&self.gates, stage, subject) => Ok(verdict),
+            () = context.cancel.cancelled() => Err(ToolError::aborted()),
         }
     }
 

@@ -4,7 +4,7 @@
 //! once more, where only denials count; what fails stays staged, and what is stale changes nothing.
 
 use super::{CallContext, Done, Pipeline, Refusal, Way};
-use crate::gate::{Notes, Origin, Stage, Subject, Verdict, judge_all};
+use crate::gate::{Notes, Origin, Stage, Subject, Verdict};
 use crate::pending::{ResolveError, StageError, owner_of};
 use crate::plan::{Effect, FilesEffect, Plan};
 use crate::tool::{Tool, ToolError};
@@ -220,7 +220,7 @@ impl Pipeline {
             origin: Origin::Apply,
             notes: way.notes,
         };
-        match judge_all(&self.gates, Stage::Plan, subject).await {
+        match self.verdict(way.context, Stage::Plan, subject).await? {
             Verdict::Allow | Verdict::Ask(_) => Ok(()),
             Verdict::Deny(text) => Err(ToolError::new(text)),
         }
