@@ -144,6 +144,15 @@ impl Keys {
         Ok(headers)
     }
 
+    /// Checks that the provider's key can be had, or that it needs none.
+    ///
+    /// # Errors
+    ///
+    /// [`ProviderError::Auth`] when it cannot, with what to do about it.
+    pub async fn check(&self, provider: &str) -> Result<(), ProviderError> {
+        self.find(provider).await.map(drop)
+    }
+
     fn is_keyless(&self, provider: &str) -> bool {
         let local = || DiscoveryKind::ALL.iter().any(|kind| kind.as_str() == provider);
         provider == scripted::PROVIDER || self.models_file.keyless(provider).unwrap_or_else(local)

@@ -3,6 +3,7 @@
 use crate::delta::Delta;
 use crate::error::ProviderError;
 use crate::request::Request;
+use dryad_protocol::model::Model;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
@@ -16,4 +17,9 @@ pub trait Provider: Send + Sync {
     ///
     /// Cancel-safe: dropping the future, or later the stream, closes the connection.
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<DeltaStream, ProviderError>>;
+
+    /// Checks that this model can be asked at all, without asking it: that there is a key where one is needed.
+    fn ready<'a>(&'a self, _model: &'a Model) -> BoxFuture<'a, Result<(), ProviderError>> {
+        Box::pin(async { Ok(()) })
+    }
 }

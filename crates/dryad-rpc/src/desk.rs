@@ -6,6 +6,7 @@ use crate::handler::bash::BashRuns;
 use crate::host_tool::HostTools;
 use crate::outbox::Outbox;
 use crate::program::Program;
+use crate::response::Label;
 use dryad_agent::agent::RunEnd;
 use dryad_agent::conversation::{Accepted, Conversation};
 use dryad_safety::clock::Clock;
@@ -39,15 +40,23 @@ impl Desk {
         self.host_tools.equip(&self.conversation.pipeline());
     }
 
-    /// Runs a prompt to its end and tells how it ended.
-    pub(crate) async fn run(&self, accepted: Accepted, id: Option<Value>) {
-        let end = accepted.run().await;
+    /// Runs an acknowledged prompt to its end and tells how it ended. Where the model cannot be asked at all, it has
+    /// failed late.
+    pub(crate) async fn run(&self, accepted: Accepted, label: Label) {
+        let end = match accepted.ready().await {
+            Ok(accepted) => accepted.run().await,
+            Err(error) => {
+                self.outbox.answer(&label.failure(error.to_string()));
+                let error = self.asked_in_vain(error.to_string());
+                return self.tell_result(label.id, false, PromptStatus::Error, Some(error));
+            }
+        };
         let (status, error) = match end {
             RunEnd::Completed => (PromptStatus::Completed, None),
             RunEnd::Cancelled => (PromptStatus::Aborted, None),
             RunEnd::Failed(message) => (PromptStatus::Error, Some(self.asked_in_vain(message))),
         };
-        self.tell_result(id, true, status, error);
+        self.tell_result(label.id, true, status, error);
     }
 
     /// Tells that an acknowledged prompt came to nothing.

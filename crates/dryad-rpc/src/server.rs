@@ -219,7 +219,7 @@ impl Server {
             Outcome::Start(accepted) => {
                 let started = Reply::data(&Disposed { disposition: Disposition::Started });
                 desk.outbox.answer(&label.answer(started, ids));
-                self.beside.spawn(async move { desk.run(accepted, label.id).await });
+                self.beside.spawn(async move { desk.run(accepted, label).await });
             }
             Outcome::Late(error) => {
                 desk.outbox.answer(&label.success(None));

@@ -4,6 +4,7 @@ use super::work::{Busy, Job, Part};
 use super::{Conversation, ConversationError};
 use crate::agent::RunEnd;
 use dryad_protocol::message::{CustomMessage, Message, UserMessage};
+use dryad_provider::error::ProviderError;
 use std::sync::{Arc, PoisonError};
 
 /// A prompt that was accepted and holds the conversation. Dropping it without running it lets go.
@@ -136,6 +137,37 @@ impl Accepted {
     pub fn after(mut self, message: Message) -> Self {
         self.before.push(Arc::new(message));
         self
+    }
+
+    /// Checks that the model can be asked at all; nothing is sent. Where it cannot, this lets go of the
+    /// conversation, which stays as it was. No other model stands in: that is for those that fail when asked.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be asked.
+    pub async fn ready(self) -> Result<Self, ProviderError> {
+        let conversation = self.conversation.clone();
+        let model = conversation.model();
+        let checked = tokio::select! {
+            biased;
+            checked = conversation.inner.agent.provider.ready(&model) => checked,
+            // A run that is not wanted any more ends by itself.
+            () = self.busy.cancel.cancelled() => Ok(()),
+        };
+        match checked {
+            Ok(()) => Ok(self),
+            Err(error) => {
+                self.let_go();
+                Err(error)
+            }
+        }
+    }
+
+    fn let_go(self) {
+        let Self { conversation, busy, .. } = self;
+        drop(busy);
+        conversation.add_if_idle();
+        conversation.rest();
     }
 
     /// Runs the prompt until nothing goes on by itself any more.

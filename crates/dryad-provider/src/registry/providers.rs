@@ -15,7 +15,7 @@ use crate::provider::{DeltaStream, Provider};
 use crate::request::Request;
 use crate::scripted::{Script, ScriptedProvider};
 use crate::secret::KeySource;
-use dryad_protocol::model::Api;
+use dryad_protocol::model::{Api, Model};
 use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,5 +81,14 @@ impl Providers {
 impl Provider for Providers {
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<DeltaStream, ProviderError>> {
         Box::pin(self.route(request))
+    }
+
+    fn ready<'a>(&'a self, model: &'a Model) -> BoxFuture<'a, Result<(), ProviderError>> {
+        match model.api {
+            Api::Scripted => Box::pin(async { Ok(()) }),
+            Api::AnthropicMessages | Api::OpenAiCompletions | Api::OpenAiResponses | Api::GoogleGenerativeAi => {
+                Box::pin(self.keys.check(&model.provider))
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Remembers why a request failed, so that the report can say what to do about it.
 
+use dryad_protocol::model::Model;
 use dryad_provider::error::ProviderError;
 use dryad_provider::provider::{DeltaStream, Provider};
 use dryad_provider::request::Request;
@@ -44,5 +45,9 @@ impl Provider for Noted {
             self.last.set(result.as_ref().err().cloned());
             result
         })
+    }
+
+    fn ready<'a>(&'a self, model: &'a Model) -> Pin<Box<dyn Future<Output = Result<(), ProviderError>> + Send + 'a>> {
+        self.inner.ready(model)
     }
 }
