@@ -34,6 +34,7 @@ pub(crate) mod unit;
 pub use recover::{Direction, Records, Recovered};
 
 use crate::contents::Contents;
+use crate::disk;
 use crate::journal::{Journal, Meta};
 use crate::vault::Vault;
 use clear::Staging;
@@ -100,7 +101,7 @@ pub enum ApplyError {
     },
     /// The file system refused a step, and then also refused to put things back. The next start tries
     /// again.
-    #[error("partly changed: {failure}; could not put back {}", list(.paths))]
+    #[error("partly changed: {}; could not put back {}", reason(.failure), list(.paths))]
     Torn {
         /// The first failure.
         failure: Box<ApplyError>,
@@ -148,6 +149,8 @@ pub struct Request<'a> {
 #[derive(Clone, Debug)]
 pub struct Applier {
     journal: Journal,
+    /// The workspace, if it is known: a journal of it is followed when it moves.
+    root: Option<PathBuf>,
     log: PathBuf,
     vault: Vault,
     /// Whether the last settled change has been looked at: a power cut ends the process, so once is enough.
@@ -158,7 +161,12 @@ impl Applier {
     /// An applier whose journal is the file `journal`, and whose changes are recorded in the file `log`. That
     /// is written by others; here it is only made durable.
     pub fn new(journal: PathBuf, log: PathBuf, vault: Vault) -> Self {
-        Self { journal: Journal::new(journal), log, vault, has_looked: Arc::default() }
+        Self { journal: Journal::new(journal), root: None, log, vault, has_looked: Arc::default() }
+    }
+
+    /// The same for the workspace that lies there.
+    pub fn at_root(self, root: PathBuf) -> Self {
+        Self { root: Some(root), ..self }
     }
 
     /// The vault that before-images go to and old contents come from.
@@ -189,7 +197,10 @@ impl Applier {
         };
         match done {
             Ok(proof) => {
-                self.settle(&units);
+                // It has happened and is recorded. What is still to be put away is by the next start.
+                if let Err(error) = self.settle(&units) {
+                    tracing::warn!(%error, "former contents lie beside their files still");
+                }
                 proof
             }
             Err(failure) => match self.reverse(request.contents, &units, &inodes, staging) {
@@ -201,7 +212,8 @@ impl Applier {
 
     fn begin(&self, request: &Request<'_>, units: &[Unit]) -> Result<File, ApplyError> {
         let slots = units.iter().map(|unit| FilePath::new(&unit.slot)).collect();
-        let meta = Meta { record: request.record.to_owned(), slots };
+        let root = self.root.as_ref().map(FilePath::new);
+        let meta = Meta { record: request.record.to_owned(), slots, root };
         self.journal.begin(&meta, request.changes).map_err(|source| {
             self.journal.clear().ok();
             record_failed(&self.journal)(source)
@@ -211,6 +223,7 @@ impl Applier {
     /// Puts everything new into its slot and makes it durable; returns the inodes of what lies there.
     fn stage(&self, contents: &Contents, units: &[Unit], mut journal: File) -> Result<Vec<u64>, ApplyError> {
         stage::secure_before(units, &self.vault)?;
+        swap::open_directories(units)?;
         let inodes = stage::stage(units, contents, &self.vault)?;
         self.journal.ready(&mut journal, &inodes).map_err(record_failed(&self.journal))?;
         barrier::barrier(units, &journal, &self.log).map_err(record_failed(&self.journal))?;
@@ -234,15 +247,17 @@ impl Applier {
 
     /// Moves the before-images from their slots into the vault and settles the journal. What fails
     /// here stays in its slot, and the journal with it: the next start does the rest.
-    fn settle(&self, units: &[Unit]) {
-        if clear::absorb(units, &self.vault).is_ok() {
-            self.journal.settle(&self.log).ok();
-        }
+    fn settle(&self, units: &[Unit]) -> Result<(), ApplyError> {
+        clear::absorb(units, &self.vault)?;
+        self.journal.settle(&self.log).map_err(record_failed(&self.journal))
     }
 
     /// Puts back what was moved, removes what was staged, and returns the paths where that failed.
     fn reverse(&self, contents: &Contents, units: &[Unit], inodes: &[u64], staging: Staging) -> Vec<FilePath> {
         let unwind = |unit: &Unit, inode: u64| {
+            if self.is_gone(unit) {
+                return Ok(());
+            }
             swap::swap_back(unit, inode)?;
             clear::unstage(unit, contents, &self.vault, staging)
         };
@@ -253,6 +268,16 @@ impl Applier {
             self.journal.clear().ok();
         }
         paths
+    }
+}
+
+impl Applier {
+    /// Whether somebody has removed everything that a unit was about, so that there is nothing to take back. A
+    /// workspace that is not there itself may only be somewhere else.
+    fn is_gone(&self, unit: &Unit) -> bool {
+        let stands = |path: &Path| path.symlink_metadata().is_ok();
+        let is_reachable = self.root.as_deref().or_else(|| unit.path().parent()).is_some_and(stands);
+        is_reachable && ![unit.path(), &unit.slot, &disk::resting_place(&unit.slot)].into_iter().any(stands)
     }
 }
 
@@ -275,6 +300,12 @@ fn record_failed(journal: &Journal) -> impl FnOnce(io::Error) -> ApplyError {
 
 fn io_error<'a>(step: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> ApplyError + 'a {
     move |source| ApplyError::Io { step, path: FilePath::new(path), source }
+}
+
+/// A failure without the claim that nothing was changed.
+fn reason(failure: &ApplyError) -> String {
+    let text = failure.to_string();
+    text.strip_prefix("nothing was changed: ").map(ToOwned::to_owned).unwrap_or(text)
 }
 
 fn list(paths: &[FilePath]) -> String {

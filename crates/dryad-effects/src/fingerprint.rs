@@ -5,6 +5,7 @@
 //! Who has read a file keeps a [`Sighting`] of it. As long as the file's identity and both of its times are those
 //! of that moment nobody has written to it, and it need not be read again.
 
+use crate::opened;
 use dryad_protocol::image::{BlobId, FileImage, Image};
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::FileTime;
@@ -46,13 +47,17 @@ pub fn blob_id(bytes: &[u8]) -> BlobId {
     BlobId::from_hash(*blake3::hash(bytes).as_bytes())
 }
 
-/// What stands at `path`, links not followed.
+/// What stands at `path`, links not followed. What is one's own is seen whatever its bits say.
 pub fn image_at(path: &Path) -> io::Result<Image> {
-    look(path).map(|sighting| sighting.image)
+    opened::reading(path, |mode| Ok(look(path)?.with_mode(mode).image))
 }
 
 /// What stands at `path`, where this is expected: a file is opened without looking first.
 pub fn see(path: &Path, expected: &Image) -> io::Result<Sighting> {
+    opened::reading(path, |mode| Ok(see_as_it_is(path, expected)?.with_mode(mode)))
+}
+
+fn see_as_it_is(path: &Path, expected: &Image) -> io::Result<Sighting> {
     if !matches!(expected, Image::File(_)) {
         return look(path);
     }
@@ -66,8 +71,13 @@ pub fn see(path: &Path, expected: &Image) -> io::Result<Sighting> {
 fn look(path: &Path) -> io::Result<Sighting> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
-        // A component that is a file means that nothing can stand below it.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+        // A component that is a file means that nothing can stand below it; nothing has a name that is too long.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename
+            ) =>
+        {
             return Ok(Sighting { image: Image::Absent, stamp: None });
         }
         Err(error) => return Err(error),
@@ -132,6 +142,17 @@ impl Sighting {
     /// What stood there.
     pub fn image(&self) -> &Image {
         &self.image
+    }
+
+    /// The same with the bits that last, where others were set for the look.
+    fn with_mode(self, lasting: Option<u32>) -> Self {
+        let Some(lasting) = lasting else { return self };
+        let image = match self.image {
+            Image::File(file) => Image::File(FileImage { mode: lasting, ..file }),
+            Image::Directory { .. } => Image::Directory { mode: lasting },
+            other @ (Image::Absent | Image::Symlink { .. }) => other,
+        };
+        Self { image, stamp: None }
     }
 
     /// What stood there, for who needs no more.

@@ -17,7 +17,7 @@
 
 use crate::change_codec;
 use crate::disk;
-use dryad_protocol::change_set::ChangeSet;
+use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::path::FilePath;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -48,6 +48,9 @@ pub(crate) struct Meta {
     pub(crate) record: String,
     /// The units' slots, in the units' order.
     pub(crate) slots: Vec<FilePath>,
+    /// Where the workspace lay, if that was known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) root: Option<FilePath>,
 }
 
 /// A journal as it was found.
@@ -102,6 +105,30 @@ impl Journal {
     /// What was left behind, if anything. A torn intent is no intent.
     pub(crate) fn find(&self) -> io::Result<Option<Found>> {
         find(&self.path)
+    }
+
+    /// Puts a journal that could neither be finished nor taken back out of the way of further changes; where it lies
+    /// now.
+    pub(crate) fn set_aside(&self) -> io::Result<PathBuf> {
+        let place = |number: u32| self.path.with_file_name(format!("{}{number}", self.aside_prefix()));
+        let free = (1..).map(place).find(|place| !place.exists()).unwrap_or_else(|| place(0));
+        disk::rename_new(&self.path, &free).map(|()| free)
+    }
+
+    /// The journals that were set aside, the oldest first.
+    pub(crate) fn aside(&self) -> Vec<Self> {
+        let entries = self.path.parent().map(fs::read_dir).and_then(Result::ok).into_iter().flatten();
+        let prefix = self.aside_prefix();
+        let number = |name: &str| name.strip_prefix(&prefix)?.parse::<u32>().ok();
+        let mut numbers: Vec<u32> =
+            entries.filter_map(|entry| entry.ok()?.file_name().to_str().and_then(number)).collect();
+        numbers.sort_unstable();
+        numbers.iter().map(|number| Self::new(self.path.with_file_name(format!("{prefix}{number}")))).collect()
+    }
+
+    fn aside_prefix(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        format!("{name}-aside-")
     }
 
     /// The change has come to nothing.
@@ -229,6 +256,28 @@ fn sum(bytes: &[u8]) -> [u8; SUM] {
     sum
 }
 
+impl Found {
+    /// The same where the workspace lies now, if it was moved since.
+    pub(crate) fn followed(self, now: Option<&Path>) -> Self {
+        let (Some(now), Some(then)) = (now, self.intent.meta.root.clone()) else { return self };
+        let then = then.as_path();
+        // The order of the slots is that of the paths, which stays only if all of them move.
+        let moves = |path: &FilePath| path.as_path().starts_with(then);
+        if then == now || then.exists() || !self.intent.changes.iter().all(|change| moves(&change.path)) {
+            return self;
+        }
+        let follow = |path: &FilePath| match path.as_path().strip_prefix(then) {
+            Ok(rest) => FilePath::new(now.join(rest)),
+            Err(_) => path.clone(),
+        };
+        let Intent { meta, changes } = self.intent;
+        let changes =
+            ChangeSet::new(changes.iter().map(|change| Change { path: follow(&change.path), ..change.clone() }));
+        let meta = Meta { slots: meta.slots.iter().map(follow).collect(), root: Some(FilePath::new(now)), ..meta };
+        Self { intent: Intent { meta, changes }, ready: self.ready }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,7 +285,7 @@ mod tests {
     fn settled(directory: &Path) -> (Journal, PathBuf) {
         let (journal, log) = (Journal::new(directory.join("journal")), directory.join("log"));
         fs::write(&log, "a record\n").unwrap();
-        let meta = Meta { record: "a record".to_owned(), slots: Vec::new() };
+        let meta = Meta { record: "a record".to_owned(), slots: Vec::new(), root: None };
         let mut file = journal.begin(&meta, &ChangeSet::default()).unwrap();
         journal.ready(&mut file, &[]).unwrap();
         journal.settle(&log).unwrap();

@@ -10,6 +10,7 @@
 
 pub mod apply;
 pub mod artifact;
+pub mod beside;
 pub mod change_codec;
 pub mod contents;
 mod disk;
@@ -19,6 +20,7 @@ mod journal;
 pub mod landlock;
 pub mod lock;
 pub mod mask;
+mod opened;
 pub mod pager;
 pub mod parallel;
 pub mod pending_files;

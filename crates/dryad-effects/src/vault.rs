@@ -53,6 +53,7 @@ use calls::Calls;
 use dryad_protocol::image::BlobId;
 use error::io_error;
 use layout::Layout;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -104,6 +105,22 @@ impl Vault {
     /// Answers [`Vault::is_beside`] for many paths.
     pub(crate) fn neighbours(&self) -> Neighbours {
         Neighbours { device: device_of(self.layout.root()), last: None }
+    }
+
+    /// Fails with the directory that cannot be written to, if these contents could not come in for that.
+    pub(crate) fn check_open_for(&self, blobs: impl Iterator<Item = BlobId>) -> Result<(), (PathBuf, io::Error)> {
+        let mut shards: Vec<PathBuf> = blobs.map(|id| self.layout.shard(id)).collect();
+        shards.sort_unstable();
+        shards.dedup();
+        for shard in shards {
+            // What is not there yet is made in the nearest that is.
+            let place = shard.ancestors().find(|place| place.exists()).unwrap_or(&shard);
+            let wanted = Access::WRITE_OK | Access::EXEC_OK;
+            if let Err(error) = accessat(CWD, place, wanted, AtFlags::EACCESS) {
+                return Err((place.to_owned(), error.into()));
+            }
+        }
+        Ok(())
     }
 
     /// Repeats `attempt` until it gives something.

@@ -16,6 +16,7 @@ use dryad_effects::texts::Texts;
 use dryad_effects::vault::{Vault, VaultError};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::operation::{Operation, OperationHead, Outcome};
+use dryad_protocol::path::FilePath;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -128,10 +129,11 @@ impl Workspace {
         let vault = self.home.join("vault");
         let vault = Vault::open(&vault).map_err(unusable(&vault))?;
         let mut log = FileLog::open(&state)?;
+        let mut applier = Applier::new(state.join("journal"), log.path().to_owned(), vault);
         if let Some(root) = root {
-            log = log.at_root(root);
+            log = log.at_root(root.clone());
+            applier = applier.at_root(root);
         }
-        let applier = Applier::new(state.join("journal"), log.path().to_owned(), vault);
         Ok(self.opened.get_or_init(|| Opened { state, applier, log, calls: OnceLock::new() }))
     }
 
@@ -231,10 +233,24 @@ impl Workspace {
                     format!("recovered an interrupted change: {label}: taken back, since {why}")
                 }
                 Direction::RecordedAgain => format!("recorded a change again that a power cut had erased: {label}"),
+                Direction::Stuck { paths, journal } => stuck(&label, &paths, &journal),
             });
         }
         Ok(())
     }
+}
+
+fn stuck(label: &str, paths: &[FilePath], journal: &Path) -> String {
+    const NAMED: usize = 10;
+    let named: Vec<String> = paths.iter().take(NAMED).map(FilePath::to_string).collect();
+    let more = paths.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(
+        "an interrupted change can neither be finished nor taken back yet: {label}: {}{more} (what belongs there may lie \
+         beside it as `*.edit.tmp`; it is tried again at every start, from {})",
+        named.join(", "),
+        journal.display()
+    )
 }
 
 fn unusable(path: &Path) -> impl FnOnce(io::Error) -> WorkspaceError + use<> {

@@ -64,7 +64,12 @@ pub(super) fn taken(units: &[Unit]) -> Result<(), ApplyError> {
 
 /// Fails unless every path holds what was promised: all of it is read.
 pub(super) fn proven(units: &[Unit]) -> Result<(), ApplyError> {
-    let unproven = differing(units.iter().flat_map(|unit| &unit.changes), |change| &change.after, |_| false)?;
+    let unproven = differing(units.iter().flat_map(|unit| &unit.changes), |change| &change.after, |_| false);
+    // It has happened: what cannot be read is not proven, and that is all.
+    let unproven = unproven.or_else(|error| match error {
+        ApplyError::Io { path, .. } => Ok(vec![path]),
+        other => Err(other),
+    })?;
     if unproven.is_empty() { Ok(()) } else { Err(ApplyError::Unproven { paths: unproven }) }
 }
 

@@ -5,10 +5,12 @@ use super::{ApplyError, io_error};
 use crate::contents::Contents;
 use crate::disk;
 use crate::fingerprint::{YOUNG, modified, see};
+use crate::opened;
 use crate::parallel::in_parts;
-use crate::vault::{Neighbours, Vault};
+use crate::vault::{Neighbours, Vault, VaultError};
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::{BlobId, Image};
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::fs::{self, Metadata};
 use std::io;
@@ -119,16 +121,26 @@ fn clear(
     staging: Staging,
     keep: &mut Keep<'_>,
 ) -> io::Result<Cleared> {
+    let keep = RefCell::new(keep);
     let place = item.place();
-    let (there, metadata) = found(&place, expected, writers)?;
+    opened::clearing(&place, || clear_place(&place, expected, (writers, staging), &mut *keep.borrow_mut()))
+}
+
+fn clear_place(
+    place: &Path,
+    expected: &Image,
+    (writers, staging): (Writers, Staging),
+    keep: &mut Keep<'_>,
+) -> io::Result<Cleared> {
+    let (there, metadata) = found(place, expected, writers)?;
     match (expected, &there) {
         (_, Image::Absent) => return Ok(Cleared::Nothing),
         (Image::File(file), Image::File(found)) if file.blob == found.blob => {
-            keep(file.blob, &place, metadata.as_ref())?;
+            keep(file.blob, place, metadata.as_ref())?;
         }
-        (Image::Symlink { .. }, Image::Symlink { .. }) => disk::remove_file(&place)?,
+        (Image::Symlink { .. }, Image::Symlink { .. }) => disk::remove_file(place)?,
         // A piece of a file, made by whoever was staging.
-        (Image::File(_), Image::File(_)) if staging == Staging::Unfinished => disk::remove_file(&place)?,
+        (Image::File(_), Image::File(_)) if staging == Staging::Unfinished => disk::remove_file(place)?,
         // Somebody else's: it stays where it is.
         _ => {}
     }
@@ -194,6 +206,10 @@ pub(super) fn found(place: &Path, expected: &Image, writers: Writers) -> io::Res
     see(place, expected).map(|seen| (seen.into_image(), None))
 }
 
-fn in_vault(error: crate::vault::VaultError) -> io::Error {
-    io::Error::other(error.to_string())
+fn in_vault(error: VaultError) -> io::Error {
+    let kind = match &error {
+        VaultError::Io { source, .. } => source.kind(),
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, error.to_string())
 }

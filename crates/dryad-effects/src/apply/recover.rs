@@ -4,6 +4,9 @@
 //! contents were made durable first; if that is not possible any more, because somebody has written to
 //! a path meanwhile, everything that was done is taken back.
 //!
+//! Where not even that is possible, the journal is set aside and tried again at every start: one change that is stuck
+//! does not stop all others.
+//!
 //! A change that was settled is complete; only its record may have been lost in a power cut, and is written
 //! again. Where the tree lies on another file system than the log, moves may have been lost instead, and are
 //! made again.
@@ -14,10 +17,11 @@ use super::unit::{Unit, units};
 use super::{Applier, ApplyError, check, stage};
 use crate::contents::Contents;
 use crate::disk;
-use crate::journal::{Found, Intent};
+use crate::journal::{Found, Intent, Journal};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::path::FilePath;
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 /// What was done about an interrupted change.
@@ -40,6 +44,14 @@ pub enum Direction {
     Reversed(String),
     /// It was complete, but its record was lost in a power cut.
     RecordedAgain,
+    /// It could neither be finished nor taken back, since these paths are not as it left them. It is tried again at
+    /// every start; until then its journal lies aside, and other changes go on.
+    Stuck {
+        /// The paths.
+        paths: Vec<FilePath>,
+        /// Where the journal lies.
+        journal: PathBuf,
+    },
 }
 
 /// The operation log, as recovery needs it.
@@ -54,7 +66,8 @@ impl Applier {
     /// Whether there may be something to recover. Takes no lock, and may be wrong about a change in flight.
     pub fn needs_recovery(&self) -> bool {
         let is_doubtful = || !matches!(self.journal.find_doubtful(&self.log), Ok(None));
-        self.journal.path().exists() || (!self.has_looked.load(Ordering::Relaxed) && is_doubtful())
+        let has_looked = self.has_looked.load(Ordering::Relaxed);
+        self.journal.path().exists() || (!has_looked && (is_doubtful() || !self.journal.aside().is_empty()))
     }
 
     /// Finishes or reverses an interrupted change, if there is one, and sees to it that the last one before
@@ -63,10 +76,35 @@ impl Applier {
         let mut recovered = Vec::new();
         if !self.has_looked.load(Ordering::Relaxed) {
             recovered.extend(self.recover_settled(records)?);
+            recovered.extend(self.retry_aside(records));
             self.has_looked.store(true, Ordering::Relaxed);
         }
-        recovered.extend(self.recover_interrupted(records)?);
+        recovered.extend(match self.recover_interrupted(records) {
+            Err(ApplyError::Torn { paths, .. }) => Some(self.set_aside(paths)?),
+            other => other?,
+        });
         Ok(recovered)
+    }
+
+    /// Tries again what could not be finished before: what was in the way may be gone.
+    fn retry_aside(&self, records: &dyn Records) -> Vec<Recovered> {
+        let retry = |journal: Journal| {
+            let applier = Self { journal, ..self.clone() };
+            let recovered = applier.recover_interrupted(records).ok().flatten()?;
+            // Its record is like any other, so nothing has to vouch for it once the log is safe.
+            if self.sync_log().is_ok() {
+                applier.journal.forget_settled().ok();
+            }
+            Some(recovered)
+        };
+        self.journal.aside().into_iter().filter_map(retry).collect()
+    }
+
+    fn set_aside(&self, paths: Vec<FilePath>) -> Result<Recovered, ApplyError> {
+        let found = self.journal.find().map_err(self.unread())?;
+        let journal = self.journal.set_aside().map_err(self.unread())?;
+        let record = found.map(|found| found.intent.meta.record).unwrap_or_default();
+        Ok(Recovered { direction: Direction::Stuck { paths, journal }, changes: ChangeSet::default(), record })
     }
 
     /// Writes the record of the last settled change again if it was lost.
@@ -103,6 +141,7 @@ impl Applier {
             self.journal.clear().ok();
             return Ok(None);
         };
+        let found = found.followed(self.root.as_deref());
         let units = units_of(&found)?;
         let direction = match &found.ready {
             None => {
@@ -111,7 +150,7 @@ impl Applier {
             }
             // Recorded means done: what is left is to put the before-images away.
             Some(_) if records.has(&found.intent.meta.record).map_err(self.unrecorded())? => {
-                self.settle(&units);
+                self.put_away(&units)?;
                 Direction::Finished
             }
             Some(inodes) => self.go_on(&found, &units, inodes, records)?,
@@ -149,8 +188,16 @@ impl Applier {
     fn conclude(&self, found: &Found, units: &[Unit], records: &dyn Records) -> Result<Direction, ApplyError> {
         let Intent { meta, changes } = &found.intent;
         records.add(&meta.record, changes).map_err(self.unrecorded())?;
-        self.settle(units);
+        self.put_away(units)?;
         Ok(Direction::Finished)
+    }
+
+    /// Settles a change that is recorded, or says what is stuck.
+    fn put_away(&self, units: &[Unit]) -> Result<(), ApplyError> {
+        self.settle(units).map_err(|failure| {
+            let paths = super::left_in_slots(units);
+            ApplyError::Torn { failure: Box::new(failure), paths }
+        })
     }
 
     fn unread(&self) -> impl FnOnce(io::Error) -> ApplyError {

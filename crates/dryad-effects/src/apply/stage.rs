@@ -11,6 +11,7 @@ use crate::fingerprint::modified;
 use crate::parallel::in_parts;
 use crate::vault::Vault;
 use dryad_protocol::image::{FileImage, Image};
+use dryad_protocol::path::FilePath;
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io;
@@ -93,7 +94,7 @@ fn dress(place: &Path, image: &FileImage, metadata: &Metadata) -> io::Result<()>
 }
 
 /// Keeps the before-images of units in the vault ahead of the swap when they cannot be moved there
-/// afterwards: a full disk shows now, while nothing has been changed.
+/// afterwards: a full disk shows now, while nothing has been changed. So does a vault that lets nothing in.
 pub(super) fn secure_before(units: &[Unit], vault: &Vault) -> Result<(), ApplyError> {
     let mut neighbours = vault.neighbours();
     let far = units.iter().filter(|unit| unit.takes() && !neighbours.include(unit.path()));
@@ -106,7 +107,12 @@ pub(super) fn secure_before(units: &[Unit], vault: &Vault) -> Result<(), ApplyEr
             })?;
         }
     }
-    Ok(())
+    let near = units.iter().filter(|unit| unit.takes() && neighbours.include(unit.path()));
+    let blobs = near.flat_map(|unit| &unit.changes).filter_map(|change| change.before.blob());
+    vault.check_open_for(blobs).map_err(|(path, source)| {
+        let path = FilePath::new(path);
+        ApplyError::Io { step: "keep former contents in", path, source }
+    })
 }
 
 /// The inode of what lies in a unit's slot; 0 when nothing does.

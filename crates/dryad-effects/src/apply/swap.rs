@@ -23,6 +23,12 @@ pub(super) fn swap_all(units: &[Unit]) -> Result<(), ApplyError> {
     Ok(())
 }
 
+/// Opens the directories that the change opens, so that something can be staged in them.
+pub(super) fn open_directories(units: &[Unit]) -> Result<(), ApplyError> {
+    let is_directory = |unit: &&Unit| matches!(unit.own().map(|own| &own.after), Some(Image::Directory { .. }));
+    units.iter().take_while(|unit| unit.step == Step::Open).filter(is_directory).try_for_each(swap)
+}
+
 /// Carries a unit out.
 pub(super) fn swap(unit: &Unit) -> Result<(), ApplyError> {
     let (path, slot) = (unit.path(), unit.slot.as_path());

@@ -5,6 +5,7 @@
 //! directory comes first, what closes one comes last.
 
 use super::ApplyError;
+use crate::beside::beside;
 use crate::parallel::in_parts;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::Image;
@@ -131,9 +132,9 @@ pub(crate) fn give_free_slots(units: &mut [Unit]) {
 
 /// `<path>.edit.tmp`, or the first free of `<path>.edit.tmp.1`, ….
 fn free_slot(path: &Path) -> PathBuf {
+    let first = beside(path, ".edit.tmp");
     let name = |number: u32| {
-        let mut name = OsString::from(path.as_os_str());
-        name.push(".edit.tmp");
+        let mut name = OsString::from(first.as_os_str());
         if number > 0 {
             name.push(format!(".{number}"));
         }
@@ -146,9 +147,10 @@ fn free_slot(path: &Path) -> PathBuf {
 }
 
 fn step_of(change: &Change) -> Option<Step> {
+    // What takes something from the owner comes last: until then he needs it.
     let modes = |before: u32, after: u32| match (before, after) {
         _ if before == after => None,
-        _ if after & 0o200 != 0 => Some(Step::Open),
+        _ if before & !after & 0o700 == 0 => Some(Step::Open),
         _ => Some(Step::Close),
     };
     match (&change.before, &change.after) {

@@ -33,7 +33,7 @@ fn an_ordinary_user_can_do_all_of_it() {
     let output = Command::new("setpriv")
         .args(["--reuid", &id, "--regid", &id, "--clear-groups", "--inh-caps=-all"])
         .arg(tests)
-        .args(["try_command::", "--test-threads=2"])
+        .args(["try_command::", "undo::hard::", "--test-threads=2"])
         .envs([("DRYAD_TEST_PROGRAM", &program), ("TMPDIR", &files), ("HOME", &files)])
         .current_dir(&files)
         .output()

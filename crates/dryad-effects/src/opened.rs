@@ -1,0 +1,82 @@
+//! Gets at one's own behind bits that say that nobody may: for a moment they say something else.
+//!
+//! A command may leave a file that not even its owner can read, or take the bits of a directory in which dryad still
+//! has to clear up. What dryad has put there it must prove and take back all the same. This is no way around bits that
+//! somebody has set to protect something: what is to be *written* into a closed directory is refused before, as ever.
+//!
+//! Only one thread of a process does this at a time, so that none takes the moment's bits for the lasting ones. Root
+//! needs none of it.
+
+use crate::disk;
+use rustix::process::geteuid;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// What the owner of a directory needs to look into it, and to change what is in it.
+const LOOK: u32 = 0o500;
+const CHANGE: u32 = 0o700;
+/// What the owner of a file needs to read it.
+const READ: u32 = 0o400;
+
+/// Something whose bits are wider for now. Dropping it restores them.
+struct Opened {
+    path: PathBuf,
+    mode: u32,
+}
+
+/// Reads something at `path`. Where that is denied it is tried again with the bits that an owner needs; `read` is told
+/// the lasting ones of `path` itself if they were not these.
+pub(crate) fn reading<T>(path: &Path, read: impl Fn(Option<u32>) -> io::Result<T>) -> io::Result<T> {
+    retried(path, LOOK, |opened| read(opened.iter().find(|opened| opened.path == path).map(|opened| opened.mode)))
+}
+
+/// Changes what is in the directory of `path`, in which dryad has put something before.
+pub(crate) fn clearing<T>(path: &Path, change: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    retried(path, CHANGE, |_| change())
+}
+
+fn retried<T>(path: &Path, parent: u32, work: impl Fn(&[Opened]) -> io::Result<T>) -> io::Result<T> {
+    match work(&[]) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !geteuid().is_root() => {}
+        other => return other,
+    }
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let opened = open(path, parent);
+    let done = work(&opened);
+    // The innermost first: an outer one may have to be open for it.
+    opened.into_iter().rev().for_each(drop);
+    done
+}
+
+/// Widens the bits of everything on the way that is one's own and closed.
+fn open(path: &Path, parent: u32) -> Vec<Opened> {
+    let mut opened = Vec::new();
+    let way: Vec<&Path> = path.ancestors().collect();
+    for place in way.into_iter().rev() {
+        let Ok(facts) = fs::symlink_metadata(place) else { break };
+        let needed = match (facts.is_dir(), facts.is_file()) {
+            (true, _) if path.parent() == Some(place) => parent,
+            (true, _) => LOOK,
+            (_, true) => READ,
+            (false, false) => 0,
+        };
+        let mode = facts.mode() & 0o7777;
+        let is_closed = mode & needed != needed && facts.uid() == geteuid().as_raw();
+        if is_closed && disk::set_mode(place, mode | needed).is_ok() {
+            opened.push(Opened { path: place.to_owned(), mode });
+        }
+    }
+    opened
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // What was removed or moved meanwhile needs its bits no more.
+        disk::set_mode(&self.path, self.mode).ok();
+    }
+}

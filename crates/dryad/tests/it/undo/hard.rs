@@ -1,0 +1,132 @@
+//! Hard places: long names, closed bits, a workspace that goes or moves while a change hangs in the air, a vault that
+//! lets nothing in.
+
+use crate::scene::{Outcome, Scene, finish};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+fn try_apply(scene: &Scene, command: &str) -> Outcome {
+    scene.run(&["try", "--apply", "--", command])
+}
+
+fn mode(path: &Path) -> u32 {
+    path.symlink_metadata().unwrap().permissions().mode() & 0o7777
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn the_longest_names_are_changed_and_undone() {
+    for length in [240, 247, 250, 255] {
+        let (scene, name) = (Scene::new(), "n".repeat(length));
+        scene.write(&name, "old\n");
+        try_apply(&scene, &format!("echo new > {name}; echo more > other")).done();
+        assert_eq!(scene.read(&name), "new\n");
+        scene.run(&["undo"]).done();
+        assert_eq!(scene.read(&name), "old\n");
+        scene.run(&["redo"]).done();
+        assert_eq!((scene.read(&name), scene.read("other")), ("new\n".to_owned(), "more\n".to_owned()));
+        scene.run(&["verify"]).done();
+    }
+}
+
+/// A workspace in which four files were changed, and whose undo was killed half-way through its moves.
+fn half_undone() -> Scene {
+    for step in 1.. {
+        let scene = Scene::new();
+        (1..=4).for_each(|number| scene.write(&format!("s/f{number}"), format!("old {number}\n")));
+        try_apply(&scene, "for i in 1 2 3 4; do echo new > s/f$i; done").done();
+        let killed = scene.command(&["undo"]).env("DRYAD_FAULT", format!("kill:{step}")).spawn().unwrap();
+        assert_eq!(finish(killed).code, None, "it never was half-way");
+        let restored = (1..=4).filter(|number| scene.read(&format!("s/f{number}")) != "new\n").count();
+        if (1..4).contains(&restored) {
+            return scene;
+        }
+    }
+    unreachable!("there is an end of numbers")
+}
+
+#[test]
+fn a_directory_that_goes_while_a_change_hangs_in_the_air_stops_nobody() {
+    let scene = half_undone();
+    fs::remove_dir_all(scene.work().join("s")).unwrap();
+    let log = scene.run(&["log"]);
+    assert_eq!(log.code, Some(0), "{log:?}");
+    assert!(log.stderr.contains("recovered an interrupted change"), "{log:?}");
+    scene.write("s/f1", "mine\n");
+    try_apply(&scene, "echo more >> s/f1").done();
+    scene.run(&["undo"]).done();
+    assert_eq!(scene.read("s/f1"), "mine\n");
+    let verified = scene.run(&["verify"]);
+    assert!(verified.stderr.is_empty(), "it is told once: {verified:?}");
+}
+
+#[test]
+fn a_change_that_hangs_in_the_air_follows_a_workspace_that_is_moved() {
+    let scene = half_undone();
+    let moved = scene.tmp().join("elsewhere");
+    fs::rename(scene.work(), &moved).unwrap();
+    let log = finish(scene.command_in(&moved, &["log"]).spawn().unwrap());
+    assert!(log.code == Some(0) && log.stderr.contains("recovered an interrupted change"), "{log:?}");
+    let contents: Vec<String> =
+        (1..=4).map(|number| fs::read_to_string(moved.join(format!("s/f{number}"))).unwrap()).collect();
+    assert_eq!(contents, ["old 1\n", "old 2\n", "old 3\n", "old 4\n"], "{log:?}");
+    assert_eq!(fs::read_dir(moved.join("s")).unwrap().count(), 4, "nothing is left beside them");
+}
+
+#[test]
+fn a_change_that_is_stuck_is_told_once_and_finished_when_it_can_be() {
+    let scene = half_undone();
+    let (work, away) = (scene.work(), scene.tmp().join("away"));
+    // The same workspace by its mark, but all of its files are out of reach, as on a disk that is not there.
+    fs::rename(work.join("s"), &away).unwrap();
+    fs::write(work.join("s"), "in the way\n").unwrap();
+    let first = scene.run(&["log"]);
+    assert_eq!(first.code, Some(0), "{first:?}");
+    try_apply(&scene, "echo other > other").done();
+    fs::remove_file(work.join("s")).unwrap();
+    fs::rename(&away, work.join("s")).unwrap();
+    scene.run(&["log"]).done();
+    let contents: Vec<String> = (1..=4).map(|number| scene.read(&format!("s/f{number}"))).collect();
+    assert!(["old 1\n", "new\n"].contains(&contents[0].as_str()), "{contents:?}");
+    scene.run(&["verify"]).done();
+}
+
+#[test]
+fn what_not_even_its_owner_may_read_is_proven_and_undone() {
+    let scene = Scene::new();
+    scene.write("secret", "old\n");
+    scene.write("other", "old\n");
+    scene.write("room/file", "old\n");
+    try_apply(&scene, "echo new > secret; chmod 000 secret; echo new > other; rm room/file; chmod 600 room").done();
+    assert_eq!((mode(&scene.work().join("secret")), mode(&scene.work().join("room"))), (0, 0o600));
+    let shown = scene.run(&["undo"]).done();
+    assert!(shown.contains("every path verified on disk"), "{shown}");
+    assert_eq!((scene.read("secret"), scene.read("other")), ("old\n".to_owned(), "old\n".to_owned()));
+    assert_eq!((mode(&scene.work().join("room")), scene.read("room/file")), (0o755, "old\n".to_owned()));
+    assert_eq!(fs::read_dir(scene.work().join("room")).unwrap().count(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn a_vault_that_lets_nothing_in_is_noticed_before_anything_is_changed() {
+    let scene = Scene::new();
+    scene.write("a", "old\n");
+    try_apply(&scene, "echo new > a").done();
+    let vault = scene.home().join("vault");
+    let closed =
+        || fs::read_dir(vault.join("blobs")).unwrap().map(|entry| entry.unwrap().path()).chain([vault.join("blobs")]);
+    closed().for_each(|directory| set_mode(&directory, 0o500));
+    let refused = try_apply(&scene, "echo newer > a");
+    closed().for_each(|directory| set_mode(&directory, 0o700));
+    if rustix::process::geteuid().is_root() {
+        // Bits mean nothing to root.
+        return;
+    }
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("nothing was changed: cannot keep former contents in"), "{refused:?}");
+    assert_eq!(scene.read("a"), "new\n");
+    assert!(!scene.work().join("a.edit.tmp").exists());
+}
