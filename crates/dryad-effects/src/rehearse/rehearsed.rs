@@ -73,6 +73,8 @@ pub enum Limit {
     Deaf,
     /// This belongs to another user or group; in a rehearsal such files can be read but not changed.
     Foreign(PathBuf),
+    /// What the command changed here cannot be told from what others did, and was not looked at.
+    Shared(PathBuf),
     /// The command really ran, and nothing kept it from deleting files outside the granted roots; why.
     NoFloor(String),
 }
@@ -207,6 +209,9 @@ impl fmt::Display for Limit {
             }
             Self::Foreign(path) => {
                 write!(formatter, "{} belongs to somebody else and could only be read", path.display())
+            }
+            Self::Shared(path) => {
+                write!(formatter, "changes in {} were not looked at: others work there, too", path.display())
             }
             Self::NoFloor(why) => formatter.write_str(why),
         }

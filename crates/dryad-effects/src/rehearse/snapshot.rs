@@ -4,7 +4,8 @@
 //! the next command finds most of them there already, and a look costs little more than asking for metadata.
 //!
 //! Limitations: the command really runs, and what it changes outside the granted roots, or beyond the quota of
-//! copies, cannot be brought back. Two changes at the same instant that leave size and times alone are not seen.
+//! copies, cannot be brought back. Two changes at the same instant that leave size and times alone are not seen. What
+//! others change in the roots meanwhile counts as the command's, so places that everybody uses are not looked at.
 
 use super::capture::Captured;
 use super::kept::{self, Before, Kept, Saved};
@@ -26,6 +27,8 @@ type Look = BTreeMap<PathBuf, Metadata>;
 /// The first look, and where the copies are.
 struct Snapshot {
     roots: Vec<PathBuf>,
+    /// Granted roots that are everybody's, and not looked at.
+    shared: Vec<PathBuf>,
     look: Look,
     store: PathBuf,
     /// Directories that are not looked at.
@@ -43,9 +46,10 @@ pub(super) async fn rehearse(
     let snapshot = blocking(move || Snapshot::take(&wanted)).await?.map_err(RehearsalError::Layers)?;
     let floor = request.floor();
     let outcome = process::run_above(floor.as_ref().ok(), &request.command, surroundings, cancel, on_update).await?;
+    let shared: Vec<Limit> = snapshot.shared.iter().cloned().map(Limit::Shared).collect();
     let captured = blocking(move || snapshot.compare()).await?.map_err(RehearsalError::Capture)?;
     let Captured { changes, contents, not_carried, .. } = captured;
-    let limits = floor.err().map(|error| Limit::NoFloor(error.to_string())).into_iter().collect();
+    let limits = floor.err().map(|error| Limit::NoFloor(error.to_string())).into_iter().chain(shared).collect();
     Ok(Rehearsed { changes, contents, not_carried, limits, ..Rehearsed::of(outcome, Rung::Snapshot) })
 }
 
@@ -65,6 +69,10 @@ impl RehearsalRequest {
 impl Snapshot {
     fn take(request: &RehearsalRequest) -> io::Result<Self> {
         let roots = request.roots.iter().map(|root| root.canonicalize()).collect::<io::Result<Vec<_>>>()?;
+        let is_everybodys = |root: &PathBuf| root.metadata().is_ok_and(|facts| facts.mode() & 0o1002 == 0o1002);
+        let (shared, own): (Vec<_>, Vec<_>) = roots.into_iter().partition(is_everybodys);
+        // Who works in such a place has nothing else.
+        let (roots, shared) = if own.is_empty() { (shared, own) } else { (own, shared) };
         let mut hasher = blake3::Hasher::new();
         for root in &roots {
             hasher.update(root.as_os_str().as_encoded_bytes());
@@ -76,7 +84,7 @@ impl Snapshot {
         let left_out = request.hidden.iter().chain([&request.state]).filter_map(|path| path.canonicalize().ok());
         let left_out: Vec<PathBuf> = left_out.collect();
         let look = look(&roots, &left_out)?;
-        let snapshot = Self { roots, look, store, left_out };
+        let snapshot = Self { roots, shared, look, store, left_out };
         snapshot.keep_copies(request.quota)?;
         Ok(snapshot)
     }

@@ -57,3 +57,14 @@ fn a_direct_command_cannot_delete_outside_the_roots_unless_settings_grant_it() {
         assert_eq!(log(&scene)[0]["kind"], "command");
     }
 }
+
+#[test]
+fn between_two_looks_what_others_do_in_a_place_of_everybodys_is_not_claimed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scene = scene(&["echo theirs > \"$TMPDIR\"/theirs; echo mine > mine"]);
+    std::fs::set_permissions(scene.tmp(), std::fs::Permissions::from_mode(0o1777)).unwrap();
+    let said = results(&play_on("snapshot", &scene));
+    assert_eq!(said[0].1["rehearsal"]["paths"], 1, "{said:?}");
+    scene.run(&["undo"]).done();
+    assert!(!scene.work().join("mine").exists() && scene.tmp().join("theirs").exists());
+}
