@@ -61,6 +61,7 @@ fn open(path: &Path, parent: u32) -> Vec<Opened> {
         let Ok(facts) = fs::symlink_metadata(place) else { break };
         let needed = match (facts.is_dir(), facts.is_file()) {
             (true, _) if path.parent() == Some(place) => parent,
+            // The directory itself may be what is listed.
             (true, _) => LOOK,
             (_, true) => READ,
             (false, false) => 0,

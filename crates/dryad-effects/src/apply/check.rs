@@ -5,12 +5,14 @@ use super::unit::{Item, Unit, items};
 use super::{ApplyError, io_error};
 use crate::contents::Contents;
 use crate::fingerprint::see;
+use crate::opened;
 use crate::parallel::in_parts;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
 use std::collections::HashSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Fails unless every path is as the planner saw it. What he read himself, and nobody wrote to since, is not
@@ -113,13 +115,11 @@ fn unlisted(unit: &Unit) -> Result<Vec<FilePath>, ApplyError> {
     }
     let known: HashSet<&Path> = unit.changes.iter().map(|change| change.path.as_path()).collect();
     for directory in unit.changes.iter().filter(|change| goes(change)) {
-        let entries = fs::read_dir(directory.path.as_path()).map_err(io_error("list", directory.path.as_path()))?;
-        for entry in entries {
-            let path = entry.map_err(io_error("list", directory.path.as_path()))?.path();
-            if !known.contains(path.as_path()) {
-                unlisted.push(FilePath::new(path));
-            }
-        }
+        let place = directory.path.as_path();
+        let list =
+            |_| fs::read_dir(place)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>();
+        let entries = opened::reading(place, list).map_err(io_error("list", place))?;
+        unlisted.extend(entries.into_iter().filter(|path| !known.contains(path.as_path())).map(FilePath::new));
     }
     Ok(unlisted)
 }

@@ -101,13 +101,16 @@ fn what_not_even_its_owner_may_read_is_proven_and_undone() {
     scene.write("secret", "old\n");
     scene.write("other", "old\n");
     scene.write("room/file", "old\n");
-    try_apply(&scene, "echo new > secret; chmod 000 secret; echo new > other; rm room/file; chmod 600 room").done();
+    let more = "mkdir closed; echo in > closed/file; chmod 000 closed";
+    let command = "echo new > secret; chmod 000 secret; echo new > other; rm room/file; chmod 600 room";
+    try_apply(&scene, &format!("{command}; {more}")).done();
     assert_eq!((mode(&scene.work().join("secret")), mode(&scene.work().join("room"))), (0, 0o600));
     let shown = scene.run(&["undo"]).done();
     assert!(shown.contains("every path verified on disk"), "{shown}");
     assert_eq!((scene.read("secret"), scene.read("other")), ("old\n".to_owned(), "old\n".to_owned()));
     assert_eq!((mode(&scene.work().join("room")), scene.read("room/file")), (0o755, "old\n".to_owned()));
     assert_eq!(fs::read_dir(scene.work().join("room")).unwrap().count(), 1, "nothing is left beside it");
+    assert!(!scene.work().join("closed").exists());
 }
 
 #[test]
