@@ -210,7 +210,7 @@ impl Conversation {
         messages.find(|message| message.as_assistant().is_some()).or_else(before)
     }
 
-    /// What the model said last.
+    /// What the model said last; nothing when that has no text.
     pub fn last_assistant_text(&self) -> Option<String> {
         let mut messages = self.messages();
         messages.retain(|message| match message.as_assistant() {
@@ -218,7 +218,8 @@ impl Conversation {
             None => false,
         });
         let last = messages.pop().or_else(|| self.last_answer())?;
-        last.as_assistant().map(|answer| answer.text().trim().to_owned())
+        let text = last.as_assistant().map(|answer| answer.text().trim().to_owned());
+        text.filter(|text| !text.is_empty())
     }
 }
 
