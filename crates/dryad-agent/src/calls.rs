@@ -9,7 +9,6 @@ use dryad_safety::clock::Clock;
 use dryad_safety::orchestrator::{BatchContext, BatchObserver, execute_batch};
 use dryad_safety::pipeline::{Pipeline, ToolCallResult};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
@@ -24,7 +23,7 @@ pub(crate) struct Calls<'a> {
 }
 
 impl Calls<'_> {
-    /// Carries the calls out and returns their result messages in the order of the calls.
+    /// Carries the calls out and returns their result messages in the order in which they finished.
     pub(crate) async fn run(&self, calls: &[Call], cancel: &CancellationToken) -> Vec<Arc<Message>> {
         if calls.is_empty() {
             return Vec::new();
@@ -32,7 +31,7 @@ impl Calls<'_> {
         let observer = Observer { calls: self, messages: Mutex::default() };
         let context = BatchContext { cancel: cancel.clone(), turn: Some(self.turn), ..BatchContext::default() };
         execute_batch(self.pipeline, calls, &context, &observer).await;
-        observer.into_messages(calls)
+        observer.into_messages()
     }
 
     /// Gives every call this result, as if it had been carried out.
@@ -42,13 +41,14 @@ impl Calls<'_> {
             observer.started(call);
             observer.finished(call, &ToolCallResult::error(call, why));
         }
-        observer.into_messages(calls)
+        observer.into_messages()
     }
 }
 
 struct Observer<'a> {
     calls: &'a Calls<'a>,
-    messages: Mutex<HashMap<String, Arc<Message>>>,
+    /// The results so far.
+    messages: Mutex<Vec<Arc<Message>>>,
 }
 
 impl Observer<'_> {
@@ -56,9 +56,8 @@ impl Observer<'_> {
         self.calls.sink.emit(&event.into());
     }
 
-    fn into_messages(self, calls: &[Call]) -> Vec<Arc<Message>> {
-        let mut messages = self.messages.into_inner().unwrap_or_else(PoisonError::into_inner);
-        calls.iter().filter_map(|call| messages.remove(call.id.as_str())).collect()
+    fn into_messages(self) -> Vec<Arc<Message>> {
+        self.messages.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -100,7 +99,7 @@ impl BatchObserver for Observer<'_> {
         }));
         self.emit(MessageEvent::MessageStart { message: &message });
         self.emit(MessageEvent::MessageEnd { message: &message });
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner).insert(call.id.as_str().to_owned(), message);
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).push(message);
     }
 
     fn interrupted(&self) -> bool {

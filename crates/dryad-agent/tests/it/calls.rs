@@ -6,7 +6,7 @@ use dryad_provider::scripted::{Script, Step};
 use serde_json::json;
 
 #[tokio::test]
-async fn every_call_has_one_result_in_the_order_of_the_calls() {
+async fn every_call_has_one_result() {
     let step = Step::new()
         .call("say", json!({"text": "1"}))
         .call("panic", json!({}))
