@@ -74,7 +74,7 @@ impl Conversation {
         while let Some(messages) = first.take() {
             let outcome = self.inner.agent.run(messages, &busy.cancel).await;
             let next = self.decide(&outcome, &effort);
-            let follows = self.follows(&next);
+            let follows = self.follows(&next, outcome.last.as_ref());
             self.inner.agent.emit(RunEvent::AgentEnd { messages: &outcome.added, will_retry: follows });
             end = outcome.end;
             self.add_held_back();
@@ -119,11 +119,12 @@ impl Conversation {
         }
     }
 
-    /// Whether another run follows for certain.
-    fn follows(&self, next: &Next) -> bool {
+    /// Whether another run follows, as far as that is known before it is prepared.
+    fn follows(&self, next: &Next, last: Option<&LastAnswer>) -> bool {
         match next {
-            Next::Retry { .. } | Next::FallBack(_) | Next::MakeFit | Next::TellRules(_) | Next::Remind(_) => true,
-            Next::MakeRoom => self.settings().auto_continue,
+            Next::Retry { .. } | Next::FallBack(_) | Next::TellRules(_) | Next::Remind(_) => true,
+            Next::MakeFit => self.can_make_fit(last),
+            Next::MakeRoom => self.settings().auto_continue && self.can_make_room(),
             Next::Nothing => false,
         }
     }

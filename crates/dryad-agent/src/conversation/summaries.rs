@@ -4,6 +4,7 @@ use super::hooks::{Occasion, SwitchReason};
 use super::work::{Busy, Job, Part};
 use super::writer::Writer;
 use super::{Conversation, ConversationError, Strategy};
+use crate::run::LastAnswer;
 use dryad_protocol::entry::{BranchSummary, Compaction, EntryBody};
 use dryad_protocol::event::{CompactionAction, CompactionEvent, CompactionReason};
 use dryad_protocol::id::EntryId;
@@ -71,6 +72,29 @@ impl Conversation {
     /// Whether little room is left, even without the old outputs of tools, which are left out for it.
     pub(super) fn is_summary_due(&self) -> bool {
         self.is_room_due() && (!self.prune() || self.is_room_due())
+    }
+
+    /// Whether there is anything to be left out where little room is left.
+    pub(super) fn can_make_room(&self) -> bool {
+        let (settings, strategy) = {
+            let settings = self.settings();
+            (settings.compaction, settings.strategy)
+        };
+        strategy == Strategy::HandOver || self.with_session(|session| Plan::new(session, &settings).is_ok())
+    }
+
+    /// Whether there is anything to be left out for a request that did not fit, without the failed answer.
+    pub(super) fn can_make_fit(&self, failed: Option<&LastAnswer>) -> bool {
+        let settings = self.settings().compaction;
+        let session = &mut self.live().session;
+        let leaf = session.leaf().cloned();
+        let before = failed.map_or(leaf.as_ref(), |answer| answer.before.as_ref());
+        let can = session.move_leaf(before).is_ok()
+            && (prune::plan(session).is_some() || Plan::new(session, &settings).is_ok());
+        if let Err(error) = session.move_leaf(leaf.as_ref()) {
+            tracing::warn!(%error, "the failed answer is lost");
+        }
+        can
     }
 
     /// Makes room before a prompt is sent, where that is due.

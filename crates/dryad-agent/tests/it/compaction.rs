@@ -120,7 +120,17 @@ async fn what_never_fits_fails_once_and_stays_in_the_conversation() {
     let short = Talk::new(tight(), vec![chat::too_long()]);
     assert!(matches!(short.prompt("first").await, RunEnd::Failed(_)));
     assert_eq!(short.events("auto_compaction_end")[0]["skipped"], true);
+    assert_eq!(short.events("agent_end")[0]["willRetry"], false, "nothing follows");
     assert_eq!(short.told(), ["user: first", "assistant[error]: "]);
+}
+
+#[tokio::test]
+async fn where_nothing_can_be_summarised_nothing_is_said_to_follow() {
+    let talk = Talk::new(tight(), vec![full("done")]);
+    assert_eq!(talk.prompt("first").await, RunEnd::Completed);
+    assert_eq!(talk.events("auto_compaction_end")[0]["skipped"], true);
+    let ends = talk.events("agent_end");
+    assert_eq!((ends.len(), &ends[0]["willRetry"]), (1, &json!(false)));
 }
 
 #[tokio::test]
