@@ -50,6 +50,22 @@ pub struct Queues {
     state: Mutex<State>,
 }
 
+/// A message that was queued, to ask what has become of it.
+#[derive(Clone, Debug, Default)]
+pub struct Queued(Arc<Mutex<Fate>>);
+
+/// What has become of a queued message.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Fate {
+    /// It still waits.
+    #[default]
+    Waits,
+    /// The agent has it.
+    Taken,
+    /// Nobody gets it any more.
+    Forgotten,
+}
+
 #[derive(Debug, Default)]
 struct State {
     steering: Queue,
@@ -61,29 +77,71 @@ struct State {
 
 #[derive(Debug, Default)]
 struct Queue {
-    messages: VecDeque<Arc<Message>>,
+    messages: VecDeque<Waiting>,
     mode: QueueMode,
 }
 
+#[derive(Debug)]
+struct Waiting {
+    message: Arc<Message>,
+    queued: Queued,
+}
+
+impl Waiting {
+    fn leave(self, fate: Fate) -> Arc<Message> {
+        self.queued.set(fate);
+        self.message
+    }
+}
+
+impl Queued {
+    /// What has become of it.
+    pub fn fate(&self) -> Fate {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, fate: Fate) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = fate;
+    }
+}
+
 impl Queue {
+    fn push(&mut self, message: Message) -> Queued {
+        let (message, queued) = (Arc::new(message), Queued::default());
+        self.messages.push_back(Waiting { message, queued: queued.clone() });
+        queued
+    }
+
+    /// Takes back what was added last.
+    fn pop(&mut self) -> Option<Arc<Message>> {
+        Some(self.messages.pop_back()?.leave(Fate::Forgotten))
+    }
+
+    /// Forgets everything; whether there was anything.
+    fn clear(&mut self) -> bool {
+        let was_empty = self.messages.is_empty();
+        self.messages.drain(..).for_each(|waiting| drop(waiting.leave(Fate::Forgotten)));
+        !was_empty
+    }
+
     fn take(&mut self) -> Vec<Arc<Message>> {
         let count = match self.mode {
             QueueMode::All => self.messages.len(),
             QueueMode::OneAtATime => self.messages.len().min(1),
         };
-        self.messages.drain(..count).collect()
+        self.messages.drain(..count).map(|waiting| waiting.leave(Fate::Taken)).collect()
     }
 }
 
 impl Queues {
     /// Adds a message that is to reach the agent at the next turn boundary.
-    pub fn steer(&self, message: Message) {
-        self.state().steering.messages.push_back(Arc::new(message));
+    pub fn steer(&self, message: Message) -> Queued {
+        self.state().steering.push(message)
     }
 
     /// Adds a message for when the agent would stop.
-    pub fn follow_up(&self, message: Message) {
-        self.state().follow_up.messages.push_back(Arc::new(message));
+    pub fn follow_up(&self, message: Message) -> Queued {
+        self.state().follow_up.push(message)
     }
 
     /// Adds a message that goes along with the user's next prompt.
@@ -106,7 +164,7 @@ impl Queues {
     /// Takes the message back that was added last, to be edited.
     pub fn take_back(&self) -> Option<Arc<Message>> {
         let mut state = self.state();
-        state.follow_up.messages.pop_back().or_else(|| state.steering.messages.pop_back())
+        state.follow_up.pop().or_else(|| state.steering.pop())
     }
 
     /// Whether nothing waits.
@@ -114,12 +172,11 @@ impl Queues {
         self.len() == 0
     }
 
-    /// Forgets everything that waits.
-    pub fn clear(&self) {
+    /// Forgets everything that waits. Whether one of the two queues has changed by that.
+    pub fn clear(&self) -> bool {
         let mut state = self.state();
-        state.steering.messages.clear();
-        state.follow_up.messages.clear();
         state.next_prompt.clear();
+        state.steering.clear() | state.follow_up.clear()
     }
 
     /// How steering is taken.
@@ -171,7 +228,7 @@ impl Queues {
 
 fn texts(queue: &Queue) -> Vec<String> {
     let text = |blocks: &[UserBlock]| blocks.iter().filter_map(UserBlock::as_text).collect();
-    let of_message = |message: &Arc<Message>| match message.as_ref() {
+    let of_message = |waiting: &Waiting| match waiting.message.as_ref() {
         Message::User(message) | Message::Developer(message) => text(&message.content),
         Message::Custom(message) => text(&message.content),
         _ => String::new(),

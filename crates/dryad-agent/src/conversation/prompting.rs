@@ -3,6 +3,7 @@
 use super::work::{Busy, Job, Part};
 use super::{Conversation, ConversationError};
 use crate::agent::RunEnd;
+use crate::queue::Queued;
 use dryad_protocol::message::{CustomMessage, Message, UserMessage};
 use dryad_provider::error::ProviderError;
 use std::sync::{Arc, PoisonError};
@@ -56,13 +57,14 @@ impl Conversation {
     }
 
     /// Queues a message. Nothing starts by that: it waits for the agent, or for the next prompt.
-    pub fn queue(&self, message: UserMessage, delivery: Delivery) {
+    pub fn queue(&self, message: UserMessage, delivery: Delivery) -> Queued {
         let queues = self.queues();
-        match delivery {
+        let queued = match delivery {
             Delivery::Steer => queues.steer(Message::User(message)),
             Delivery::FollowUp => queues.follow_up(Message::User(message)),
-        }
+        };
         queues.tell(self.inner.agent.sink.as_ref());
+        queued
     }
 
     /// Queues a message for the next turn.
@@ -73,6 +75,13 @@ impl Conversation {
     /// Queues a message for when the agent would stop.
     pub fn follow_up(&self, message: UserMessage) {
         self.queue(message, Delivery::FollowUp);
+    }
+
+    /// Forgets what waits: it was meant for what is left now.
+    pub(super) fn forget_waiting(&self) {
+        if self.queues().clear() {
+            self.queues().tell(self.inner.agent.sink.as_ref());
+        }
     }
 
     /// Adds a hidden message that goes along with the user's next prompt.

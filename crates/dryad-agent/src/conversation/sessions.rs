@@ -92,7 +92,7 @@ impl Conversation {
         let busy = self.inner.work.take_over(Job::Change).await;
         let (same, here) = self.with_session(|current| (is_same(current, path), current.cwd().to_owned()));
         if same {
-            self.queues().clear();
+            self.forget_waiting();
             self.restore(Standing::Default, Standing::Default);
             return Ok(());
         }
@@ -195,7 +195,7 @@ impl Conversation {
                 Summary::Make { wishes } => self.summarise_left(&busy, to, wishes.as_deref()).await?,
             };
             let navigated = self.step_to(to, told)?;
-            self.queues().clear();
+            self.forget_waiting();
             self.restore(standing.0, standing.1);
             Ok(navigated)
         };
@@ -271,7 +271,7 @@ impl Conversation {
         }
         *self.inner.answered_before.lock().unwrap_or_else(PoisonError::into_inner) = None;
         match waiting {
-            Waiting::Forgotten => self.queues().clear(),
+            Waiting::Forgotten => self.forget_waiting(),
             Waiting::Kept => {}
         }
         self.restore(Standing::Default, Standing::Default);

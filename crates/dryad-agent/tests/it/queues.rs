@@ -2,7 +2,7 @@
 
 use crate::stage::{Stage, user};
 use dryad_agent::agent::RunEnd;
-use dryad_agent::queue::{InterruptMode, QueueMode};
+use dryad_agent::queue::{Fate, InterruptMode, QueueMode};
 use dryad_protocol::message::Message;
 use dryad_provider::scripted::{Script, Step};
 use serde_json::json;
@@ -79,7 +79,7 @@ async fn in_mode_all_a_queue_is_emptied_at_once() {
 async fn immediate_steering_skips_the_calls_that_have_not_started() {
     let mut stage = Stage::new(waiting_script());
     stage.queues().set_interrupt_mode(InterruptMode::Immediate);
-    play(&mut stage, |queues| queues.steer(said("stop that"))).await;
+    play(&mut stage, |queues| drop(queues.steer(said("stop that")))).await;
     assert_eq!(
         stage.conversation()[2..],
         [
@@ -94,11 +94,11 @@ async fn immediate_steering_skips_the_calls_that_have_not_started() {
 #[tokio::test]
 async fn what_was_queued_while_idle_follows_the_next_prompt() {
     let mut stage = Stage::new(Script::new().text("a").text("b"));
-    stage.queues().steer(said("early"));
-    assert_eq!(stage.queues().len(), 1);
+    let early = stage.queues().steer(said("early"));
+    assert_eq!((stage.queues().len(), early.fate()), (1, Fate::Waits));
     stage.prompt("go").await;
     assert_eq!(stage.conversation(), ["user: go", "user: early", "assistant[stop]: a"]);
-    assert!(stage.queues().is_empty());
+    assert_eq!((stage.queues().is_empty(), early.fate()), (true, Fate::Taken));
 }
 
 #[tokio::test]
@@ -115,7 +115,9 @@ async fn cancelling_keeps_the_queues_for_the_next_prompt() {
     stage.prompt("again").await;
     let last = stage.conversation();
     assert_eq!(last[last.len() - 4..], ["user: again", "assistant[stop]: a", "user: later", "assistant[stop]: b"]);
-    stage.queues().steer(said("x"));
-    stage.queues().clear();
-    assert!(stage.queues().is_empty());
+    let queued = stage.queues().steer(said("x"));
+    assert_eq!(queued.fate(), Fate::Waits);
+    assert!(stage.queues().clear() && stage.queues().is_empty());
+    assert_eq!(queued.fate(), Fate::Forgotten);
+    assert!(!stage.queues().clear(), "nothing has changed");
 }
