@@ -1,5 +1,9 @@
 //! Everything a handler works with.
 
+mod results;
+
+pub(crate) use results::Results;
+
 use crate::dialog::{Dialogs, NotifyType, UiRequest};
 use crate::event::{PromptError, PromptStatus, WireEvent};
 use crate::handler::bash::BashRuns;
@@ -8,9 +12,11 @@ use crate::outbox::Outbox;
 use crate::program::Program;
 use crate::response::Label;
 use dryad_agent::agent::RunEnd;
-use dryad_agent::conversation::{Accepted, Conversation};
+use dryad_agent::conversation::{Accepted, Conversation, Delivery};
+use dryad_protocol::message::UserMessage;
 use dryad_safety::clock::Clock;
 use futures_util::FutureExt as _;
+use results::PromptEnd;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -23,6 +29,7 @@ pub(crate) struct Desk {
     pub(crate) program: Arc<dyn Program>,
     pub(crate) clock: Clock,
     pub(crate) bash: BashRuns,
+    pub(crate) results: Results,
 }
 
 impl Desk {
@@ -36,19 +43,25 @@ impl Desk {
     /// Takes back what was asked for the session before, and brings what belongs to the host into the one that was
     /// just begun or opened.
     pub(crate) fn session_changed(&self) {
-        self.dialogs.withdraw_all();
+        self.place_changed();
         self.host_tools.equip(&self.conversation.pipeline());
+    }
+
+    /// Takes back what was asked where the conversation was before, and tells of prompts that waited there.
+    pub(crate) fn place_changed(&self) {
+        self.dialogs.withdraw_all();
+        self.tell_results(self.results.forgotten());
     }
 
     /// Runs an acknowledged prompt to its end and tells how it ended. Where the model cannot be asked at all, it has
     /// failed late.
     pub(crate) async fn run(&self, accepted: Accepted, label: Label) {
-        let end = match accepted.ready().await {
-            Ok(accepted) => accepted.run().await,
+        self.results.begin();
+        let (agent_invoked, end) = match accepted.ready().await {
+            Ok(accepted) => (true, accepted.run().await),
             Err(error) => {
                 self.outbox.answer(&label.failure(error.to_string()));
-                let error = self.asked_in_vain(error.to_string());
-                return self.tell_result(label.id, false, PromptStatus::Error, Some(error));
+                (false, RunEnd::Failed(error.to_string()))
             }
         };
         let (status, error) = match end {
@@ -56,13 +69,24 @@ impl Desk {
             RunEnd::Cancelled => (PromptStatus::Aborted, None),
             RunEnd::Failed(message) => (PromptStatus::Error, Some(self.asked_in_vain(message))),
         };
-        self.tell_result(label.id, true, status, error);
+        self.tell_results(self.results.end(PromptEnd { id: label.id, agent_invoked, status, error }));
+    }
+
+    /// Queues a prompt, which ends with the run that takes it.
+    pub(crate) fn queue_prompt(&self, id: Option<Value>, message: UserMessage, delivery: Delivery) {
+        self.results.queue(id, || self.conversation.queue(message, delivery));
     }
 
     /// Tells that an acknowledged prompt came to nothing.
     pub(crate) fn prompt_failed(&self, id: Option<Value>, message: String) {
         let error = PromptError { message, retryable: true, provider: None, model: None };
-        self.tell_result(id, false, PromptStatus::Error, Some(error));
+        let status = PromptStatus::Error;
+        self.tell_results(vec![PromptEnd { id, agent_invoked: false, status, error: Some(error) }]);
+    }
+
+    /// Tells of the prompts that wait when the program ends.
+    pub(crate) fn close_results(&self) {
+        self.tell_results(self.results.close());
     }
 
     /// Shows the user that something failed which nobody waits for.
@@ -75,9 +99,15 @@ impl Desk {
         self.dialogs.tell(&UiRequest::Notify { message: reason, notify_type: Some(NotifyType::Warning) });
     }
 
-    fn tell_result(&self, id: Option<Value>, agent_invoked: bool, status: PromptStatus, error: Option<PromptError>) {
+    /// Tells how prompts ended, and once, behind the last of them, when nothing is left to do.
+    fn tell_results(&self, ends: Vec<PromptEnd>) {
+        if ends.is_empty() {
+            return;
+        }
         let session_settled = !self.conversation.is_streaming() && self.conversation.queues().is_empty();
-        self.outbox.send(&WireEvent::PromptResult { id, agent_invoked, status, session_settled, error });
+        for PromptEnd { id, agent_invoked, status, error } in ends {
+            self.outbox.send(&WireEvent::PromptResult { id, agent_invoked, status, session_settled, error });
+        }
         if session_settled {
             self.outbox.send(&WireEvent::SessionSettled);
         }

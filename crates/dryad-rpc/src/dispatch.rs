@@ -24,7 +24,7 @@ pub(crate) enum Outcome {
 /// Carries out one command.
 pub(crate) async fn carry_out(desk: Arc<Desk>, command: Command, id: Option<Value>) -> Outcome {
     match command {
-        Command::Prompt(command) => handler::prompt::handle(&desk, command).await,
+        Command::Prompt(command) => handler::prompt::handle(&desk, command, id).await,
         Command::State(command) => Outcome::Answer(handler::state::handle(&desk, command)),
         Command::Model(command) => Outcome::Answer(handler::model::handle(&desk, command)),
         Command::Queue(command) => Outcome::Answer(handler::queue::handle(&desk, command)),

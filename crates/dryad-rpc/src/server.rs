@@ -275,3 +275,4 @@ impl Server {
         }
     }
 }
+        self.desk.close_results();

@@ -1,6 +1,6 @@
 //! The wire as the program uses it: made first, given to the parts that talk to the host, then served.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Results};
 use crate::dialog::Dialogs;
 use crate::event::WireEvent;
 use crate::extension::ExtensionErrors;
@@ -108,8 +108,9 @@ impl Wire {
         let bash = BashRuns::default();
         let tools = host_tools.clone();
         conversation.when_equipped(move |pipeline| tools.equip(pipeline));
-        let desk = Arc::new(Desk { conversation, outbox: outbox.clone(), dialogs, host_tools, program, clock, bash });
-        let ended = Server::new(desk, settings.ids, staged).run(input, quit).await;
+        let (results, outbox_of_desk) = (Results::default(), outbox.clone());
+        let desk = Desk { conversation, outbox: outbox_of_desk, dialogs, host_tools, program, clock, bash, results };
+        let ended = Server::new(Arc::new(desk), settings.ids, staged).run(input, quit).await;
         outbox.close();
         let mut writer = writer;
         let mut left = usize::MAX;

@@ -8,11 +8,12 @@ use crate::response::Reply;
 use dryad_agent::conversation::{Accepted, Delivery};
 use dryad_protocol::content::{ImageBlock, UserBlock};
 use dryad_protocol::message::{FileMentionMessage, Message, UserMessage};
+use serde_json::Value;
 
-pub(crate) async fn handle(desk: &Desk, command: PromptCommand) -> Outcome {
+pub(crate) async fn handle(desk: &Desk, command: PromptCommand, id: Option<Value>) -> Outcome {
     match command {
         PromptCommand::Prompt { message, images, streaming_behavior } => {
-            prompt(desk, said(desk, message, images), streaming_behavior)
+            prompt(desk, said(desk, message, images), streaming_behavior, id)
         }
         PromptCommand::Steer { message, images } => queue(desk, said(desk, message, images), Delivery::Steer),
         PromptCommand::FollowUp { message, images } => queue(desk, said(desk, message, images), Delivery::FollowUp),
@@ -29,18 +30,21 @@ pub(crate) async fn handle(desk: &Desk, command: PromptCommand) -> Outcome {
     }
 }
 
-fn prompt(desk: &Desk, message: UserMessage, behavior: Option<Given<StreamingBehavior>>) -> Outcome {
+fn prompt(desk: &Desk, message: UserMessage, behavior: Option<Given<StreamingBehavior>>, id: Option<Value>) -> Outcome {
     let behavior = behavior.map(|given| given.known("streamingBehavior", &StreamingBehavior::ALL)).transpose();
     let behavior = match behavior {
         Ok(behavior) => behavior,
         Err(error) => return Outcome::Answer(Reply::Refused(error)),
     };
-    match (desk.conversation.accept(message.clone()), behavior) {
-        (Ok(accepted), _) => Outcome::Start(with_files(desk, &message, accepted)),
-        (Err(_busy), Some(StreamingBehavior::Steer)) => queue(desk, message, Delivery::Steer),
-        (Err(_busy), Some(StreamingBehavior::FollowUp)) => queue(desk, message, Delivery::FollowUp),
-        (Err(error), None) => Outcome::Late(error.to_string()),
-    }
+    let delivery = match (desk.conversation.accept(message.clone()), behavior) {
+        (Ok(accepted), _) => return Outcome::Start(with_files(desk, &message, accepted)),
+        (Err(error), None) => return Outcome::Late(error.to_string()),
+        (Err(_busy), Some(StreamingBehavior::Steer)) => Delivery::Steer,
+        (Err(_busy), Some(StreamingBehavior::FollowUp)) => Delivery::FollowUp,
+    };
+    // No run goes on between this and the answer, so none can end with it before it is acknowledged.
+    desk.queue_prompt(id, message, delivery);
+    queued()
 }
 
 /// The prompt with the files that it names.
@@ -54,6 +58,10 @@ fn with_files(desk: &Desk, message: &UserMessage, accepted: Accepted) -> Accepte
 
 fn queue(desk: &Desk, message: UserMessage, delivery: Delivery) -> Outcome {
     desk.conversation.queue(message, delivery);
+    queued()
+}
+
+fn queued() -> Outcome {
     Outcome::Answer(Reply::data(&Disposed { disposition: Disposition::Queued }))
 }
 

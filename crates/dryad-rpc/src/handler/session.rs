@@ -91,7 +91,7 @@ async fn navigate(desk: &Desk, entry_id: String, summary: Summary) -> Reply {
     let nowhere = Navigated { text: None, cancelled: true, summary_entry_id: None };
     match desk.conversation.navigate(&EntryId::from(entry_id), summary).await {
         Ok(navigated) => {
-            desk.dialogs.withdraw_all();
+            desk.place_changed();
             let (text, summary_entry_id) = (navigated.text, navigated.summary);
             Reply::data(&Navigated { text, cancelled: false, summary_entry_id })
         }
