@@ -78,11 +78,12 @@ impl Conversation {
         })
     }
 
-    /// Carries on the session of another file. Where no file is, a new session will be stored there.
+    /// Carries on the session of another file. Where no file is, a new session is stored there.
     ///
     /// # Errors
     ///
-    /// When a hook is against it, or the file cannot be opened or is no session; it is left alone then.
+    /// When a hook is against it, the file cannot be opened or is no session (it is left alone then), or nothing can
+    /// be stored there.
     pub async fn switch(&self, path: &Path) -> Result<(), ConversationError> {
         let occasion = Occasion::Switch { reason: SwitchReason::Resume, target: Some(path.to_owned()) };
         self.hooked(occasion, self.carry_on(path)).await
@@ -98,7 +99,10 @@ impl Conversation {
         }
         let now = self.inner.agent.clock.now();
         let opening = Opening { places: &self.inner.places, cwd: None, here: &here, now };
-        self.install(&busy, Session::open(path, &opening)?, Waiting::Forgotten)
+        let mut session = Session::open(path, &opening)?;
+        // Where nothing can be stored, the conversation does not go on.
+        session.ensure_stored()?;
+        self.install(&busy, session, Waiting::Forgotten)
     }
 
     /// Goes on in a new session with everything that is in this one.

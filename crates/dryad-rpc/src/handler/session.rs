@@ -19,6 +19,9 @@ pub(crate) async fn handle(desk: &Arc<Desk>, command: SessionCommand) -> Reply {
     let conversation = &desk.conversation;
     match command {
         SessionCommand::NewSession { parent_session } => changed(desk, conversation.new_session(parent_session).await),
+        SessionCommand::SwitchSession { session_path } if session_path.is_empty() => {
+            Reply::Refused("sessionPath is empty".to_owned())
+        }
         SessionCommand::SwitchSession { session_path } => {
             changed(desk, conversation.switch(Path::new(&session_path)).await)
         }
