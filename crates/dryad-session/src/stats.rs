@@ -1,6 +1,7 @@
 //! Figures of a session: messages, calls, tokens, and what they cost.
 
 use crate::compact::branch::HANDOFF;
+use crate::context;
 use crate::kind::Kind;
 use crate::session::Session;
 use crate::tree::Node;
@@ -20,6 +21,8 @@ pub const TITLE: &str = "title";
 /// What is counted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Scope {
+    /// The live context: what was said and is still told, and what that took.
+    Context,
     /// The current branch, from its root.
     Branch,
     /// All branches: what was spent is spent.
@@ -86,22 +89,29 @@ pub struct ModelStats {
 impl Stats {
     /// Counts. Whether a tool may do irreversible damage is known to whoever has the tools.
     pub fn of(session: &Session, scope: Scope, is_destructive: &dyn Fn(&str) -> bool) -> Self {
-        let nodes: Vec<&Node> = match scope {
-            Scope::Branch => session.tree().branch(),
-            Scope::All => session.tree().nodes().iter().collect(),
-        };
         let mut stats = Self {
             session_file: session.file().map(ToOwned::to_owned),
             session_id: Some(session.id().clone()),
             ..Self::default()
         };
-        let counts = |kind: Kind| kind.is_said() || matches!(kind, Kind::Compaction | Kind::Custom);
-        for node in nodes.into_iter().filter(|node| counts(node.kind)) {
-            if let Ok(entry) = session.load(node, &mut Vec::new()) {
-                stats.count_entry(&entry, is_destructive);
+        match scope {
+            Scope::Context => context::told(session).iter().for_each(|message| stats.count(message, is_destructive)),
+            Scope::Branch => stats.count_nodes(session, &session.tree().branch(), is_destructive),
+            Scope::All => {
+                let nodes: Vec<&Node> = session.tree().nodes().iter().collect();
+                stats.count_nodes(session, &nodes, is_destructive);
             }
         }
         stats
+    }
+
+    fn count_nodes(&mut self, session: &Session, nodes: &[&Node], is_destructive: &dyn Fn(&str) -> bool) {
+        let counts = |kind: Kind| kind.is_said() || matches!(kind, Kind::Compaction | Kind::Custom);
+        for node in nodes.iter().filter(|node| counts(node.kind)) {
+            if let Ok(entry) = session.load(node, &mut Vec::new()) {
+                self.count_entry(&entry, is_destructive);
+            }
+        }
     }
 
     pub(crate) fn count_entry(&mut self, entry: &Entry, is_destructive: &dyn Fn(&str) -> bool) {

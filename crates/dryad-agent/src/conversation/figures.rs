@@ -41,7 +41,8 @@ impl Conversation {
 impl Calls {
     fn of(session: &Session, scope: Scope) -> Self {
         let nodes = match scope {
-            Scope::Branch => session.tree().branch(),
+            // What a call did stays done when it is not told any more.
+            Scope::Context | Scope::Branch => session.tree().branch(),
             Scope::All => session.tree().nodes().iter().collect(),
         };
         let mut calls = Self::default();

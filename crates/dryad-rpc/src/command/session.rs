@@ -54,7 +54,7 @@ pub enum SessionCommand {
     /// Everything the user has said, with the entries to branch at: `data.messages`.
     #[serde(alias = "get_fork_messages")]
     GetBranchMessages,
-    /// Counts, tokens and cost.
+    /// Counts, tokens and cost of the live context.
     GetSessionStats,
     /// Writes the session as a page; `data.path` is where.
     ExportHtml {

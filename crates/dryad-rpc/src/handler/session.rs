@@ -38,7 +38,7 @@ pub(crate) async fn handle(desk: &Arc<Desk>, command: SessionCommand) -> Reply {
         SessionCommand::GetTree => tree(desk).await,
         SessionCommand::GetBranchMessages => Reply::data(&BranchMessages { messages: conversation.branch_messages() }),
         SessionCommand::GetSessionStats => {
-            let (stats, usage) = (conversation.stats(Scope::Branch), conversation.context_usage());
+            let (stats, usage) = (conversation.stats(Scope::Context), conversation.context_usage());
             Reply::data(&SessionStats::new(stats, usage))
         }
         SessionCommand::ExportHtml { output_path } => export(desk, output_path).await,
