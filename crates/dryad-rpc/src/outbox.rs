@@ -27,6 +27,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -57,6 +58,8 @@ struct Shared {
     drained: Notify,
     /// Nobody takes any more.
     gone: Notify,
+    /// Bytes that the host has taken.
+    taken: AtomicU64,
     mask: Mask,
 }
 
@@ -99,7 +102,8 @@ impl Outbox {
     /// An empty outbox; secrets are covered in everything that goes through it.
     pub fn new(mask: Mask) -> Self {
         let (filled, drained, gone) = (Notify::new(), Notify::new(), Notify::new());
-        Self { shared: Arc::new(Shared { state: Mutex::default(), filled, drained, gone, mask }) }
+        let (state, taken) = (Mutex::default(), AtomicU64::new(0));
+        Self { shared: Arc::new(Shared { state, filled, drained, gone, taken, mask }) }
     }
 
     /// Puts a frame in.
@@ -132,9 +136,19 @@ impl Outbox {
         self.state().live.mode = mode;
     }
 
-    /// How much waits.
-    pub(crate) fn waiting_bytes(&self) -> usize {
-        self.state().bytes
+    /// How many bytes the host has taken so far.
+    pub(crate) fn taken(&self) -> u64 {
+        self.shared.taken.load(Ordering::Relaxed)
+    }
+
+    /// The host has taken so many more.
+    pub(crate) fn note_taken(&self, bytes: usize) {
+        self.shared.taken.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Whether nobody reads what is written.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.state().end == End::Gone
     }
 
     /// Waits until so little waits that a command may be answered.
@@ -155,7 +169,7 @@ impl Outbox {
     pub(crate) async fn gone(&self) {
         loop {
             let gone = self.shared.gone.notified();
-            if self.state().end == End::Gone {
+            if self.is_gone() {
                 return;
             }
             gone.await;

@@ -22,6 +22,7 @@ use crate::inbound::Inbound;
 use crate::reader::FrameReader;
 use crate::response::{Ids, Label, Reply};
 use crate::sink::StagedNews;
+use crate::wire::LAST_WORDS;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use staged::Asked;
@@ -122,7 +123,10 @@ impl Server {
         self.desk.dialogs.close();
         self.desk.host_tools.close();
         if ended == Ended::HostLeft {
-            self.finish_waiting().await;
+            tokio::select! {
+                () = self.finish_waiting() => {}
+                () = quit.cancelled() => {}
+            }
         }
         // What hangs on is given up: the writer still has to write what there is.
         tokio::time::timeout(GRACE, self.end()).await.ok();
@@ -242,6 +246,8 @@ impl Server {
             if self.in_hand.is_none() && self.waiting.is_empty() {
                 return;
             }
+            // Only what is being done may hang; what is written waits for the host.
+            let patience = if self.in_hand.is_some() { GRACE } else { LAST_WORDS };
             let step = async {
                 match &mut self.in_hand {
                     // It may wait for a run that nobody else ends any more.
@@ -256,7 +262,7 @@ impl Server {
                     }
                 }
             };
-            match tokio::time::timeout(GRACE, step).await {
+            match tokio::time::timeout(patience, step).await {
                 Ok(Some(outcome)) => self.finish_in_hand(outcome),
                 Ok(None) if self.desk.outbox.gone().now_or_never().is_none() => {}
                 Ok(None) | Err(_) => return,
@@ -270,9 +276,9 @@ impl Server {
         self.asked.cancel_all();
         self.desk.conversation.abort().await;
         while self.beside.join_next().await.is_some() {}
+        self.desk.close_results();
         if let Err(error) = self.desk.conversation.flush() {
             tracing::error!("the session is not stored whole: {error}");
         }
     }
 }
-        self.desk.close_results();

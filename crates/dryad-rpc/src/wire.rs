@@ -19,10 +19,27 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// At the end, a host that takes nothing for so long gets no more.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// A host that has closed its side and takes nothing for so long gets no more.
+pub(crate) const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether the host has taken anything.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long it is waited at the end.
+const PATIENCE: Patience = Patience { without_a_byte: LAST_WORDS, when_told: Duration::from_secs(1) };
+
+/// How long it is waited at the end.
+#[derive(Clone, Copy)]
+struct Patience {
+    /// For a host that has closed its side and takes nothing.
+    without_a_byte: Duration,
+    /// In all, when the program was told to end or nobody reads.
+    when_told: Duration,
+}
 
 /// How the wire behaves where clients differ.
 #[derive(Clone, Copy, Debug, Default)]
@@ -112,15 +129,34 @@ impl Wire {
         let desk = Desk { conversation, outbox: outbox_of_desk, dialogs, host_tools, program, clock, bash, results };
         let ended = Server::new(Arc::new(desk), settings.ids, staged).run(input, quit).await;
         outbox.close();
-        let mut writer = writer;
-        let mut left = usize::MAX;
-        // As long as the host takes anything, it gets the rest.
-        while tokio::time::timeout(LAST_WORDS, &mut writer).await.is_err() {
-            match std::mem::replace(&mut left, outbox.waiting_bytes()) {
-                before if before <= left || ended == Ended::Told => break,
-                _ => {}
-            }
-        }
+        last_words(&outbox, writer, (ended, quit), PATIENCE).await;
         ended
     }
 }
+
+/// Waits until what is left is written: as long as the host takes anything, or for a short while when the program
+/// was told to end or nobody reads.
+async fn last_words(
+    outbox: &Outbox,
+    mut writer: JoinHandle<()>,
+    (ended, quit): (Ended, &CancellationToken),
+    patience: Patience,
+) {
+    let (mut taken, mut since) = (outbox.taken(), Instant::now());
+    let mut told = ended == Ended::Told;
+    while tokio::time::timeout(LOOK, &mut writer).await.is_err() {
+        if !told && quit.is_cancelled() {
+            (told, since) = (true, Instant::now());
+        }
+        if !told && outbox.taken() != taken {
+            (taken, since) = (outbox.taken(), Instant::now());
+        }
+        let limit = if told || outbox.is_gone() { patience.when_told } else { patience.without_a_byte };
+        if since.elapsed() >= limit {
+            return writer.abort();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

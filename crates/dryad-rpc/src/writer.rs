@@ -14,7 +14,7 @@ pub(crate) async fn write_from(outbox: &Outbox, mut output: impl AsyncWrite + Un
     loop {
         match outbox.next(Instant::now()) {
             Task::Write(bytes) => {
-                if let Err(error) = output.write_all(&bytes).await {
+                if let Err(error) = write_all(outbox, &mut output, &bytes).await {
                     outbox.abandon();
                     return Err(error);
                 }
@@ -27,4 +27,18 @@ pub(crate) async fn write_from(outbox: &Outbox, mut output: impl AsyncWrite + Un
             Task::Stop => return output.flush().await,
         }
     }
+}
+
+/// Writes all of it, and notes what is taken on the way: one frame may be longer than the host reads in a while.
+async fn write_all(outbox: &Outbox, output: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let taken = output.write(rest).await?;
+        if taken == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        outbox.note_taken(taken);
+        rest = rest.get(taken..).unwrap_or_default();
+    }
+    Ok(())
 }
