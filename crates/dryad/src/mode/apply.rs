@@ -3,7 +3,7 @@
 //! What is stale changes nothing and stays pending. A command prints what it prints and gives its exit
 //! code to this program.
 
-use super::changes::{ShortIds, from_workspace};
+use super::changes::lasting;
 use super::staged::{Drawing, Question, Staged, pipeline};
 use crate::args::ApplyArguments;
 use crate::output;
@@ -36,7 +36,7 @@ pub(super) async fn run(arguments: &ApplyArguments) -> Result<Exit, Failure> {
     if arguments.json {
         output::print_json(&as_json(&resolved))?;
     } else {
-        output::print(&told(&staged, &resolved)?)?;
+        output::print(&told(&resolved))?;
     }
     Ok(exit(&resolved.result))
 }
@@ -83,12 +83,11 @@ async fn resolve(
 }
 
 /// What was done, and how it is taken back.
-fn told(staged: &Staged, resolved: &Resolved) -> Result<String, Failure> {
+fn told(resolved: &Resolved) -> String {
     let Resolved { action, result } = resolved;
-    let log = staged.memory.workspace()?.log().map_err(|error| from_workspace(&error))?;
-    let id = ShortIds::reaching(log, &[&action.operation_id]).short(&action.operation_id);
+    let id = lasting(&action.operation_id);
     let label = harmless(&action.label).into_owned();
-    Ok(match &action.body {
+    match &action.body {
         ActionBody::Files { .. } => format!("Applied: {label}\noperation {id}: `dryad undo {id}` takes it back\n"),
         ActionBody::Command { .. } => {
             let printed = text(result);
@@ -106,7 +105,7 @@ fn told(staged: &Staged, resolved: &Resolved) -> Result<String, Failure> {
             format!("{said}\nApplied: {label}\noperation {id}: `dryad show {id}` tells how it is taken back\n")
         }
         ActionBody::Callback { .. } => format!("{}\nApplied: {label}\n", text(result)),
-    })
+    }
 }
 
 fn as_json(resolved: &Resolved) -> Value {

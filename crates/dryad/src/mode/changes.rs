@@ -15,7 +15,7 @@ mod verdicts;
 pub(super) use content::{Content, Contents, LARGEST, from_tree};
 pub(super) use diff::{LineCount, unified, unified_and_count};
 pub(super) use failure::{from_log, from_undo, from_workspace};
-pub(super) use ids::ShortIds;
+pub(super) use ids::{ShortIds, lasting};
 pub(super) use image::transition;
 pub(super) use memory::{Memory, local_time, print_notices, recover_known};
 pub(super) use sides::{Sides, sizes};

@@ -197,6 +197,23 @@ fn without_a_dry_run_nothing_runs_unless_it_was_to_be_applied() {
 }
 
 #[test]
+fn the_way_back_that_is_printed_leads_back_whatever_comes_next() {
+    let scene = scene();
+    let before = print(&scene);
+    let apply = |command: &str| {
+        let shown = ended(scene.run(&["try", "--apply", command]), 0).0;
+        shown.rsplit_once("`dryad undo ").unwrap().1.split('`').next().unwrap().to_owned()
+    };
+    let printed = ["echo a > a", "echo b > b", "echo c > c"].map(apply);
+    for id in &printed {
+        ended(scene.run(&["undo", id]), 0);
+    }
+    assert_eq!(print(&scene), before);
+    // Those of one moment begin alike for twelve digits.
+    assert!(printed.iter().all(|id| id.len() > 16), "{printed:?}");
+}
+
+#[test]
 fn what_a_dead_rehearsal_left_is_swept_by_the_next() {
     let scene = scene();
     let child = scene.command(&["try", "--apply", "echo x > half; exec sleep 1000"]).spawn().unwrap();

@@ -11,6 +11,14 @@ use std::ops::Bound;
 /// Shorter beginnings are not shown: with every new operation they would be less unique.
 const SHORTEST: usize = 10;
 
+/// So much of an id names an operation for ever: the moment, and what tells those of one moment apart.
+const LASTING: usize = 24;
+
+/// The beginning of `id` that no other operation will ever have, for words that are to be used later.
+pub(in crate::mode) fn lasting(id: &OperationId) -> String {
+    id.as_str().chars().take(LASTING).collect()
+}
+
 /// Knows how much of each id is needed.
 #[derive(Clone, Debug, Default)]
 pub(in crate::mode) struct ShortIds {
@@ -57,6 +65,13 @@ fn shared_start(one: &str, other: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_of_one_moment_differ_where_they_are_to_last() {
+        let made: Vec<OperationId> = (0..1000).map(|_| dryad_safety::oplog::new_id()).collect();
+        let beginnings: BTreeSet<String> = made.iter().map(lasting).collect();
+        assert_eq!(beginnings.len(), made.len());
+    }
 
     #[test]
     fn an_id_is_as_long_as_its_neighbours_make_it() {

@@ -2,7 +2,7 @@
 
 use super::report::Fate;
 use super::trial::Trial;
-use crate::mode::changes::{ShortIds, from_workspace, print_notices};
+use crate::mode::changes::{from_workspace, lasting, print_notices};
 use crate::report::Failure;
 use dryad_protocol::action::{ActionBody, PendingAction, Preview, Resolver};
 use dryad_protocol::command::CommandEnd;
@@ -32,7 +32,7 @@ impl Trial {
         let applied = tokio::task::spawn_blocking(move || workspace.apply_rehearsed(&head, &rehearsed)).await;
         print_notices(&self.workspace);
         applied.map_err(|error| broke(&error))?.map_err(|error| from_workspace(&error))?;
-        Ok(Fate::Applied { id: self.short(&id)?, paths })
+        Ok(Fate::Applied { id: lasting(&id), paths })
     }
 
     /// Records what the command has really changed.
@@ -50,7 +50,7 @@ impl Trial {
         let recorded = tokio::task::spawn_blocking(move || workspace.record_rehearsed(&head, &rehearsed)).await;
         let recorded = recorded.map_err(|error| broke(&error))?;
         recorded.map_err(|error| Failure::failed(format!("it ran, but cannot be undone: {error}")))?;
-        Ok(Fate::Recorded { id: self.short(&id)?, paths })
+        Ok(Fate::Recorded { id: lasting(&id), paths })
     }
 
     /// Keeps the changes until somebody applies or discards them.
@@ -147,11 +147,6 @@ impl Trial {
     fn label(&self) -> String {
         let first: String = self.command.command.lines().next().unwrap_or_default().chars().take(80).collect();
         format!("try: {}", self.surroundings.mask.text(&first))
-    }
-
-    fn short(&self, id: &dryad_protocol::id::OperationId) -> Result<String, Failure> {
-        let log = self.workspace.log().map_err(|error| from_workspace(&error))?;
-        Ok(ShortIds::reaching(log, &[id]).short(id))
     }
 }
 
