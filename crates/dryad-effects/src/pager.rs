@@ -15,8 +15,8 @@ pub fn page(pager: &str, text: &str) -> bool {
         Err(error) => error.kind() == io::ErrorKind::BrokenPipe,
         Ok(()) => true,
     };
-    // A shell says 127 when there is no such program.
-    is_read && child.wait().is_ok_and(|status| status.code() != Some(127))
+    // A shell says 127 when there is no such program, and 126 when it cannot be run.
+    is_read && child.wait().is_ok_and(|status| !matches!(status.code(), Some(126 | 127)))
 }
 
 #[cfg(test)]
@@ -30,6 +30,9 @@ mod tests {
         assert!(page(&format!("cat > '{}'", file.display()), "a long text\n"));
         assert_eq!(std::fs::read_to_string(file).unwrap(), "a long text\n");
         assert!(!page("no-such-pager-anywhere 2> /dev/null", "text"));
+        for text in ["text", &"line\n".repeat(100_000)] {
+            assert!(!page(&format!("'{}' 2> /dev/null", root.path().display()), text), "a directory is no program");
+        }
     }
 
     #[test]
