@@ -3,7 +3,7 @@
 use super::capture::{self, Captured, Covered};
 use super::layers::{Base, Claim, renew, sweep};
 use super::message::{Ended, Overlay, Play, Stage, Task};
-use super::roots::{self, Tree};
+use super::roots::{self, TooMany, Tree};
 use super::run::{self, Performance};
 use super::{Limit, Network, RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts, mounts, own};
 use crate::process::Surroundings;
@@ -32,11 +32,15 @@ const CONTROL: [&str; 9] = [
 /// The same, in the directory each user has for such things.
 const OWN_CONTROL: [&str; 4] = ["bus", "systemd/private", "podman/podman.sock", "docker.sock"];
 
+/// Why a root has no layer.
+const LEFT_OUT: &str = "mounts lie in it, beside too many directories";
+
 /// Where a rehearsal takes place, as long as its directories are there.
 #[derive(Clone, Debug)]
 pub(super) struct Scene {
     trees: Vec<Tree>,
     split: Vec<PathBuf>,
+    left_out: Vec<PathBuf>,
     stage: Stage,
     begun: FileTime,
 }
@@ -120,7 +124,7 @@ impl Rehearsed {
 /// Makes the directories.
 fn build(request: &RehearsalRequest, rung: Rung) -> Result<(Scene, Vec<Claim>), RehearsalError> {
     sweep(&request.state);
-    let plan = roots::plan(&request.roots, &request.watched).map_err(RehearsalError::Roots)?;
+    let plan = roots::plan(&request.roots, &request.watched).map_err(unplanned)?;
     let layers = || -> io::Result<(Scene, Vec<Claim>)> {
         let mut claims = vec![Claim::new(&request.state, Base::Given)?];
         let mut overlays = Vec::new();
@@ -150,9 +154,18 @@ fn build(request: &RehearsalRequest, rung: Rung) -> Result<(Scene, Vec<Claim>), 
         let facts = fs::metadata(&mount_point)?;
         let begun = u32::try_from(facts.ctime_nsec()).ok().and_then(|rest| FileTime::new(facts.ctime(), rest));
         let begun = begun.ok_or(io::ErrorKind::InvalidData)?;
-        Ok((Scene { trees: plan.trees.clone(), split: plan.split.clone(), stage, begun }, claims))
+        let (trees, split, left_out) = (plan.trees.clone(), plan.split.clone(), plan.left_out.clone());
+        Ok((Scene { trees, split, left_out, stage, begun }, claims))
     };
     layers().map_err(RehearsalError::Layers)
+}
+
+/// Too many layers are a matter of this rung: the next one has its turn.
+fn unplanned(error: io::Error) -> RehearsalError {
+    match error.get_ref().filter(|inner| inner.is::<TooMany>()) {
+        Some(reason) => RehearsalError::Refused { step: "lay layers".to_owned(), reason: reason.to_string() },
+        None => RehearsalError::Roots(error),
+    }
 }
 
 /// A claim whose directory may hold the layer over `root`: nothing can lie below its own layer. Without any, the
@@ -276,9 +289,10 @@ impl Scene {
         let foreign: Vec<Limit> =
             self.trees.iter().filter(|tree| tree.granted).filter_map(|tree| foreign_in(&tree.root)).collect();
         let split = self.split.into_iter().map(Limit::Split);
+        let left_out = self.left_out.into_iter().map(|root| Limit::ReadOnly(root, LEFT_OUT.to_owned()));
         let read_only = ended.read_only.into_iter().map(|(path, why)| Limit::ReadOnly(path.as_path().to_owned(), why));
         let unseen = ended.unwatched.map(Limit::Unwatched).or(ended.deaf.then_some(Limit::Deaf));
-        Ok((captured, split.chain(read_only).chain(foreign).chain(unseen).collect()))
+        Ok((captured, split.chain(left_out).chain(read_only).chain(foreign).chain(unseen).collect()))
     }
 }
 

@@ -3,6 +3,9 @@
 //! Granted roots do, and so do a few places that commands expect to write to; what lands in the latter is told and
 //! then dropped. A tree with other mounts in it cannot lie below one layer, so each of its directories gets one. What the
 //! kernel only shows as files, such as `/proc`, gets none.
+//!
+//! Where that would take too many layers a root gets none and can only be read, unless it is the first: without the
+//! work tree there is no rehearsal.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -10,6 +13,7 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// More layers than this take too long to mount.
 const MOST: usize = 64;
@@ -62,7 +66,14 @@ pub(super) struct Plan {
     pub(super) trees: Vec<Tree>,
     /// Directories split into trees: their own files cannot be changed.
     pub(super) split: Vec<PathBuf>,
+    /// Roots that would need too many layers.
+    pub(super) left_out: Vec<PathBuf>,
 }
+
+/// A root would need too many layers.
+#[derive(Debug, Error)]
+#[error("{} needs too many layers: mounts lie in it, beside many directories", .0.display())]
+pub(super) struct TooMany(PathBuf);
 
 /// Plans layers for these directories.
 pub(super) fn plan(granted: &[PathBuf], watched: &[PathBuf]) -> io::Result<Plan> {
@@ -70,35 +81,68 @@ pub(super) fn plan(granted: &[PathBuf], watched: &[PathBuf]) -> io::Result<Plan>
 }
 
 fn plan_among(granted: &[PathBuf], watched: &[PathBuf], mounts: &Mounts) -> io::Result<Plan> {
-    let mut plan = Plan::default();
-    let granted = outermost(granted.iter().map(|root| root.canonicalize()).collect::<io::Result<_>>()?);
+    let granted: Vec<PathBuf> = granted.iter().map(|root| root.canonicalize()).collect::<io::Result<_>>()?;
     // A place that is not there, or is covered already, needs no watching.
     let watched: BTreeSet<PathBuf> = watched.iter().filter_map(|root| root.canonicalize().ok()).collect();
     let watched = outermost(watched).into_iter().filter(|root| !granted.iter().any(|above| root.starts_with(above)));
-    for (root, is_granted) in watched.map(|root| (root, false)).chain(granted.iter().cloned().map(|root| (root, true)))
-    {
-        if !root.is_dir() {
-            let error = format!("{} is not a directory", root.display());
-            return Err(io::Error::new(io::ErrorKind::NotADirectory, error));
+    let watched: Vec<PathBuf> = watched.collect();
+    if let Some(root) = granted.iter().chain(&watched).find(|root| !root.is_dir()) {
+        let error = format!("{} is not a directory", root.display());
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, error));
+    }
+    let mut plan = Plan::default();
+    plan.add_granted(&granted, granted.first().map(PathBuf::as_path), mounts)?;
+    for root in &watched {
+        if !plan.add_whole(root, false, mounts)? {
+            plan.left_out.push(root.clone());
         }
-        plan.add(&root, is_granted, mounts)?;
     }
     plan.trees.sort_by_key(|tree| tree.root.components().count());
     Ok(plan)
 }
 
 impl Plan {
-    fn add(&mut self, root: &Path, granted: bool, mounts: &Mounts) -> io::Result<()> {
+    /// Adds granted roots, the one with the work tree first. One that needs too many layers leaves those in it.
+    fn add_granted(&mut self, granted: &[PathBuf], work: Option<&Path>, mounts: &Mounts) -> io::Result<()> {
+        let mut outer = outermost(granted.iter().cloned().collect());
+        outer.sort_by_key(|root| !work.is_some_and(|work| work.starts_with(root)));
+        for root in outer {
+            if self.add_whole(&root, true, mounts)? {
+                continue;
+            }
+            if work == Some(root.as_path()) {
+                return Err(io::Error::other(TooMany(root)));
+            }
+            let inner: Vec<PathBuf> =
+                granted.iter().filter(|inner| **inner != root && inner.starts_with(&root)).cloned().collect();
+            self.left_out.push(root);
+            self.add_granted(&inner, work, mounts)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a root if there are layers enough for all of it; whether it did.
+    fn add_whole(&mut self, root: &Path, granted: bool, mounts: &Mounts) -> io::Result<bool> {
+        let (trees, split) = (self.trees.len(), self.split.len());
+        let is_whole = self.add(root, granted, mounts)?;
+        if !is_whole {
+            self.trees.truncate(trees);
+            self.split.truncate(split);
+        }
+        Ok(is_whole)
+    }
+
+    fn add(&mut self, root: &Path, granted: bool, mounts: &Mounts) -> io::Result<bool> {
         if mounts.machine.contains(root) {
-            return Ok(());
+            return Ok(true);
         }
         let has_mounts = mounts.all.iter().any(|mount| mount != root && mount.starts_with(root));
         if !has_mounts && root != Path::new("/") {
-            if self.trees.len() == MOST {
-                return Err(io::Error::other(format!("{} needs too many layers", root.display())));
+            let has_room = self.trees.len() < MOST;
+            if has_room {
+                self.trees.push(Tree { root: root.to_owned(), granted });
             }
-            self.trees.push(Tree { root: root.to_owned(), granted });
-            return Ok(());
+            return Ok(has_room);
         }
         self.split.push(root.to_owned());
         let mut directories: Vec<PathBuf> = fs::read_dir(root)?
@@ -107,7 +151,12 @@ impl Plan {
             .map(|entry| entry.path())
             .collect();
         directories.sort();
-        directories.iter().try_for_each(|directory| self.add(directory, granted, mounts))
+        for directory in directories {
+            if !self.add(&directory, granted, mounts)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -202,5 +251,39 @@ mod tests {
         assert_eq!(plan.trees, [tree("scratch", false), tree("home/work/m", true), tree("home/work/a/b", true)]);
         assert_eq!(plan.split, [at("home/work"), at("home/work/a")]);
         assert!(plan_among(&[at("nowhere")], &[], &mounts).is_err());
+    }
+
+    /// A place with many directories and a mount, of which a work tree may be one.
+    fn crowded() -> (tempfile::TempDir, PathBuf, Mounts) {
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path().canonicalize().unwrap();
+        for number in 0..MOST {
+            fs::create_dir_all(base.join(format!("crowd/{number}"))).unwrap();
+        }
+        fs::create_dir_all(base.join("crowd/mount")).unwrap();
+        fs::create_dir(base.join("work")).unwrap();
+        let all = BTreeSet::from([PathBuf::from("/"), base.join("crowd/mount")]);
+        (place, base, Mounts { all, machine: BTreeSet::new() })
+    }
+
+    #[test]
+    fn what_needs_too_many_layers_is_left_out_but_for_what_is_granted_in_it() {
+        let (_place, base, mounts) = crowded();
+        let (crowd, work, inner) = (base.join("crowd"), base.join("work"), base.join("crowd/7"));
+        let tree = |root: &PathBuf, granted: bool| Tree { root: root.clone(), granted };
+        let plan = plan_among(&[work.clone(), crowd.clone()], &[], &mounts).unwrap();
+        assert_eq!((plan.trees, plan.split, plan.left_out), (vec![tree(&work, true)], vec![], vec![crowd.clone()]));
+        let plan = plan_among(&[inner.clone(), crowd.clone()], std::slice::from_ref(&work), &mounts).unwrap();
+        assert_eq!(plan.trees, [tree(&work, false), tree(&inner, true)]);
+        assert_eq!((plan.split, plan.left_out), (vec![], vec![crowd.clone()]));
+        let plan = plan_among(std::slice::from_ref(&work), std::slice::from_ref(&crowd), &mounts).unwrap();
+        assert_eq!((plan.trees, plan.left_out), (vec![tree(&work, true)], vec![crowd]));
+    }
+
+    #[test]
+    fn a_work_tree_that_needs_too_many_layers_has_no_plan() {
+        let (_place, base, mounts) = crowded();
+        let error = plan_among(&[base.join("crowd"), base.join("work")], &[], &mounts).unwrap_err();
+        assert!(error.get_ref().is_some_and(|inner| inner.is::<TooMany>()), "{error}");
     }
 }

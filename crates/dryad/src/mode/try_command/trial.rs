@@ -209,8 +209,8 @@ fn failure(error: &RehearsalError) -> Failure {
     let failure = Failure::failed(error.to_string());
     match error {
         RehearsalError::Quota { .. } => failure.hint("The setting rehearsal.quotaBytes allows more."),
+        RehearsalError::NoRung { .. } => failure.hint("Nothing was run. `dryad doctor` tells more."),
         RehearsalError::Process(_)
-        | RehearsalError::NoRung { .. }
         | RehearsalError::Refused { .. }
         | RehearsalError::Roots(_)
         | RehearsalError::Layers(_)
