@@ -16,7 +16,7 @@ use std::io;
 pub(super) struct Look {
     /// What stands there; nothing where it is foreseen what would.
     pub(super) now: Option<io::Result<Sighting>>,
-    /// Whether the vault has the content that stood there before the change.
+    /// Whether the vault has the content that stood there before the change, whole.
     pub(super) is_in_vault: bool,
 }
 
@@ -26,10 +26,17 @@ pub(super) fn look(changes: &[&Change], foreseen: &Foreseen, vault: &Vault) -> V
     let look_part = |part: &[(&Change, bool)]| {
         let looks = part.iter().map(|(change, is_foreseen)| Look {
             now: (!is_foreseen).then(|| see(change.path.as_path(), &change.after)),
-            is_in_vault: change.before.blob().is_some_and(|blob| vault.contains(blob).unwrap_or(false)),
+            is_in_vault: is_in_vault(change, vault),
         });
         Ok::<Vec<Look>, Infallible>(looks.collect())
     };
     let Ok(parts) = in_parts(&changes, look_part);
     parts.into_iter().flatten().collect()
+}
+
+/// Reads all of the content that a change has replaced: what is damaged is not there. Where a path has kept its
+/// content nothing is read, since nothing is needed.
+fn is_in_vault(change: &Change, vault: &Vault) -> bool {
+    let replaced = change.before.blob().filter(|blob| change.after.blob() != Some(*blob));
+    replaced.is_some_and(|blob| vault.copy_to(blob, &mut io::sink()).is_ok())
 }

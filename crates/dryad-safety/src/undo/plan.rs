@@ -154,11 +154,11 @@ impl Planner<'_> {
     fn restore(&mut self, change: &Change, now: Image, is_in_vault: bool) -> Verdict {
         if let Some(blob) = change.before.blob()
             && now.blob() != Some(blob)
-            && !(if self.foreseen.is_empty() { is_in_vault } else { self.foreseen.is_kept(blob, self.vault) })
+            && !(if self.foreseen.is_empty() { is_in_vault } else { self.is_foreseen_kept(blob, is_in_vault) })
         {
             match self.content(blob) {
                 Some(bytes) => drop(self.contents.insert(bytes)),
-                None => return Verdict::Cannot("its former content is not in the vault any more".to_owned()),
+                None => return self.without(blob),
             }
         }
         let is_directory = |image: &Image| matches!(image, Image::Directory { .. });
@@ -226,6 +226,20 @@ impl Planner<'_> {
         kept(blob).or_else(|| self.texts.read(blob, self.id, &kept))
     }
 
+    /// Whether the vault would have this content whole.
+    fn is_foreseen_kept(&self, blob: BlobId, is_in_vault: bool) -> bool {
+        self.foreseen.is_kept(blob, self.vault) && (is_in_vault || self.foreseen.find(blob, self.vault).is_some())
+    }
+
+    /// Nothing can be done without this content.
+    fn without(&self, blob: BlobId) -> Verdict {
+        let why = match self.foreseen.is_kept(blob, self.vault) {
+            true => "its former content is damaged in the vault",
+            false => "its former content is not in the vault any more",
+        };
+        Verdict::Cannot(why.to_owned())
+    }
+
     /// The user's stays where it is; a file that stood there before is put beside it.
     fn put_beside(&mut self, change: &Change, now: &Image) -> Verdict {
         let Image::File(want) = &change.before else { return Verdict::Conflict { ours_at: None } };
@@ -234,7 +248,7 @@ impl Planner<'_> {
             return Verdict::Conflict { ours_at: None };
         }
         let Some(bytes) = self.content(want.blob) else {
-            return Verdict::Cannot("its former content is not in the vault any more".to_owned());
+            return self.without(want.blob);
         };
         let place = FilePath::new(self.free_place(change.path.as_path()));
         self.contents.insert(bytes);
