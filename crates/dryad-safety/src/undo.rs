@@ -92,9 +92,17 @@ pub enum Mode {
     DryRun,
 }
 
+/// Finishes what a dead process left, and has the newest change recorded again if its record was garbled. Blocking.
+///
+/// A garbled end is as long as it was, so nothing seems to be missing until it is cut off.
+pub fn recover(workspace: &Workspace) -> Result<(), WorkspaceError> {
+    workspace.log()?.mend_torn()?;
+    workspace.recover()
+}
+
 /// Takes the selected operations back, the newest first. Blocking.
 pub fn undo(workspace: &Workspace, selection: &Selection, mode: Mode, clock: &Clock) -> Result<Vec<Report>, UndoError> {
-    workspace.recover()?;
+    recover(workspace)?;
     let mut targets = select::targets(workspace.log()?, selection)?;
     match selection {
         Selection::Path(path) => targets.iter_mut().for_each(|target| target.narrow(path)),
@@ -106,7 +114,7 @@ pub fn undo(workspace: &Workspace, selection: &Selection, mode: Mode, clock: &Cl
 
 /// Does the newest undone operations again. Blocking.
 pub fn redo(workspace: &Workspace, count: usize, mode: Mode, clock: &Clock) -> Result<Vec<Report>, UndoError> {
-    workspace.recover()?;
+    recover(workspace)?;
     let targets = select::undos(workspace.log()?, count)?;
     take_all_back(workspace, &targets, "redo", mode, clock)
 }

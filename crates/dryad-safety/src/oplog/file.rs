@@ -20,6 +20,7 @@ use super::changes::{ChangeFiles, is_usable};
 use super::lines::JudgedLines;
 use super::place::to_absolute;
 use super::record::{Entry, Header};
+use dryad_effects::lock::Lock;
 use dryad_effects::record_file::{RecordFile, make_private_directory};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::id::OperationId;
@@ -176,6 +177,23 @@ impl FileLog {
         Ok(())
     }
 
+    /// Does what [`mend`](Self::mend) does if there is need, under the lock that it needs.
+    ///
+    /// Where nothing may be written everything stays as it is: who reads passes a torn end over.
+    pub(crate) fn mend_torn(&self) -> Result<(), LogError> {
+        let tail = self.tail()?;
+        // A log without any good line is damaged, not torn.
+        if tail.end == tail.length || tail.end == 0 || self.is_newer() {
+            return Ok(());
+        }
+        let path = self.directory.join("lock");
+        let mended = Lock::acquire(&path).map_err(LogError::io(&path)).and_then(|_lock| self.mend());
+        match mended {
+            Err(LogError::Io { source, .. }) if is_denied(&source) => Ok(()),
+            other => other,
+        }
+    }
+
     /// What was cut off since this was last asked.
     pub fn mended(&self) -> Option<Mended> {
         self.known().mended.take()
@@ -253,6 +271,10 @@ impl FileLog {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn is_denied(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 /// The header, if the first line is one. Its hash does not count: a newer version may have another.

@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &LogArguments) -> Result<Exit, Failure> {
         output::note(&format!("nothing is recorded for {}", memory.workdir.display()));
         return print(&Listing::default(), arguments.json);
     };
-    workspace.recover().map_err(|error| from_workspace(&error))?;
+    memory.recover()?;
     let log = workspace.log().map_err(|error| from_workspace(&error))?;
     let path = arguments.path.as_deref().map(|path| memory.typed(path));
     let listing = list(log, arguments, path.as_ref()).map_err(|error| from_log(&error))?;

@@ -16,6 +16,7 @@ pub(super) fn run(arguments: &RedoArguments) -> Result<Exit, Failure> {
     let memory = Memory::open(&arguments.place)?;
     let workspace = memory.workspace()?;
     let mode = mode(&arguments.way);
+    memory.recover()?;
     let redone = redo(workspace, arguments.count as usize, mode, &Clock::System);
     memory.print_notices();
     tell(&redone.map_err(|error| from_undo(&error))?, Deed::Redo, mode, &memory, arguments.way.json)

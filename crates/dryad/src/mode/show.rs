@@ -33,7 +33,7 @@ struct Shown<'a> {
 pub(super) fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     let memory = Memory::open(&arguments.place)?;
     let workspace = memory.workspace()?;
-    workspace.recover().map_err(|error| from_workspace(&error))?;
+    memory.recover()?;
     let log = workspace.log().map_err(|error| from_workspace(&error))?;
     memory.print_notices();
     let (operation, state) = find(log, &arguments.operation).map_err(|error| from_log(&error))?;

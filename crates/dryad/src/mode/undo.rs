@@ -22,6 +22,7 @@ pub(super) fn run(arguments: UndoArguments) -> Result<Exit, Failure> {
     let mode = mode(&arguments.way);
     let json = arguments.way.json;
     let selection = selection(arguments, &memory);
+    memory.recover()?;
     let passed_over = match selection {
         Selection::Last(_) if !json => newest_commands(workspace.log().map_err(|error| from_workspace(&error))?),
         _ => 0,

@@ -12,6 +12,7 @@ use dryad_effects::texts::Texts;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::Timestamp;
+use dryad_safety::undo;
 use dryad_safety::workspace::Workspace;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -98,6 +99,22 @@ impl Memory {
             Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
         });
         FilePath::new(real.unwrap_or(path))
+    }
+
+    /// Finishes what a dead process left, and mends the end of the log.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be used.
+    pub(in crate::mode) fn recover(&self) -> Result<(), Failure> {
+        let Some(workspace) = self.known() else { return Ok(()) };
+        undo::recover(workspace).map_err(|error| from_workspace(&error))?;
+        let log = workspace.log().map_err(|error| from_workspace(&error))?;
+        if let Some(mended) = log.mended() {
+            let place = mended.kept_at.display();
+            output::note(&format!("the operation log had a torn end; its {} bytes are kept in {place}", mended.bytes));
+        }
+        Ok(())
     }
 
     /// Tells what was repaired, once.
