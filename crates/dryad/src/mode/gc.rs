@@ -7,6 +7,8 @@
 
 mod needs;
 
+pub(super) use needs::is_kept;
+
 use super::kept::Sessions;
 use crate::args::WayArguments;
 use crate::options;

@@ -1,4 +1,7 @@
-//! `dryad verify`: reads every record of the workspace and every kept content, and names the first damage.
+//! `dryad verify`: reads every record of the workspace and every kept content, and names the first damage, or the
+//! first content that is needed and not there.
+
+mod lost;
 
 use super::changes::{Memory, from_log, from_workspace};
 use crate::args::PlaceArguments;
@@ -6,9 +9,10 @@ use crate::output;
 use crate::report::{Exit, Failure};
 use dryad_effects::lock::Lock;
 use dryad_effects::vault::Vault;
+use dryad_safety::clock::Clock;
 use dryad_safety::oplog::FileLog;
 use std::cell::Cell;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 use std::path::Path;
 
 /// Checks the logs and the vault.
@@ -22,6 +26,7 @@ pub(super) fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
     memory.print_notices();
     let (operations, calls) = walked?;
     let contents = vault(&memory.home.root().join("vault"))?;
+    nothing_is_lost(&memory)?;
     output::print(&format!(
         "verified: {operations} operations, {calls} other calls, {contents} kept contents, no damage\n"
     ))?;
@@ -37,9 +42,45 @@ fn logs(memory: &Memory) -> Result<(u64, u64), Failure> {
     Ok((walk(log, "operations", &state.join("lock"))?, walk(calls, "calls", &state.join("calls.lock"))?))
 }
 
+/// Fails if an operation needs a content that is not there any more.
+fn nothing_is_lost(memory: &Memory) -> Result<(), Failure> {
+    let (Some(workspace), Some(state)) = (memory.known(), memory.state()) else { return Ok(()) };
+    let _lock = quiet(&state.join("lock"))?;
+    if has_unfinished(&state) {
+        return Ok(());
+    }
+    let log = workspace.log().map_err(|error| from_workspace(&error))?;
+    let Some(lost) = lost::first(log, memory, Clock::System.now())? else { return Ok(()) };
+    let message = format!(
+        "operation {}: the former content of {} is lost: {}",
+        lost.operation,
+        memory.shown(&lost.path),
+        lost.blob
+    );
+    let hint = "It is not in the vault any more, and `dryad gc` has not removed it: so recent an operation keeps what \
+                it needs. Undo brings back the rest. The log is sound.";
+    Err(Failure::failed(message).hint(hint))
+}
+
+/// Whether a change waits to be finished, which is told elsewhere: what it found may lie in the tree still.
+fn has_unfinished(state: &Path) -> bool {
+    let is_journal = |name: &str| name == "journal" || name.starts_with("journal-aside-");
+    let mut entries = std::fs::read_dir(state).into_iter().flatten().filter_map(Result::ok);
+    entries.any(|entry| entry.file_name().to_str().is_some_and(is_journal))
+}
+
+/// Keeps others from changing anything meanwhile. Who may not even do that goes without: it is only read.
+fn quiet(lock: &Path) -> Result<Option<Lock>, Failure> {
+    match Lock::acquire(lock) {
+        Ok(held) => Ok(Some(held)),
+        Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => Ok(None),
+        Err(error) => Err(Failure::failed(format!("{}: {error}", lock.display()))),
+    }
+}
+
 /// Walks the chain of one log while nobody appends to it; how many entries it holds.
 fn walk(log: &FileLog, what: &str, lock: &Path) -> Result<u64, Failure> {
-    let _lock = Lock::acquire(lock).map_err(|error| Failure::failed(format!("{}: {error}", lock.display())))?;
+    let _lock = quiet(lock)?;
     let progress = Progress::new("log");
     let walked = log.verify(|done, total| progress.show(done, total)).map_err(|error| from_log(&error));
     progress.end();

@@ -2,7 +2,7 @@
 
 use dryad_effects::fingerprint::blob_id;
 use dryad_effects::texts::Texts;
-use dryad_effects::vault::Vault;
+use dryad_effects::vault::{Vault, VaultError};
 use dryad_protocol::id::OperationId;
 use dryad_protocol::image::{FileImage, Image};
 use dryad_protocol::path::FilePath;
@@ -53,6 +53,15 @@ impl Contents<'_> {
             Image::File(file) if file.size > LARGEST => Content::Bytes { size: file.size },
             Image::File(file) => self.file(path, file),
         }
+    }
+
+    /// Whether the content of a file that stood at `path` can be had.
+    ///
+    /// # Errors
+    ///
+    /// When the vault cannot be looked into.
+    pub(in crate::mode) fn has(&self, path: &FilePath, file: &FileImage) -> Result<bool, VaultError> {
+        Ok(self.vault.contains(file.blob)? || from_tree(path, file).is_some() || self.rebuilt(file).is_some())
     }
 
     fn rebuilt(&self, file: &FileImage) -> Option<Vec<u8>> {

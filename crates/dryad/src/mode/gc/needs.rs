@@ -29,6 +29,11 @@ pub(super) enum Texts {
     Stay,
 }
 
+/// Whether an operation keeps what it needs; `age` is how many of its workspace are newer.
+pub(in crate::mode) fn is_kept(age: usize, at: Timestamp, now: Timestamp) -> bool {
+    age < KEPT_OPERATIONS || now.since(at) <= KEPT_MILLISECONDS
+}
+
 /// Every content that an operation of any workspace needs.
 pub(super) fn needed_everywhere(home: &Path, now: Timestamp, texts: Texts) -> Result<HashSet<BlobId>, Failure> {
     let mut needed = HashSet::new();
@@ -92,7 +97,7 @@ fn add_needed(state: &Path, now: Timestamp, texts: Texts, needed: &mut HashSet<B
     let mut remembered: HashSet<String> = HashSet::new();
     for (age, entry) in log.newest_first().enumerate() {
         let entry = entry?;
-        let is_kept = age < KEPT_OPERATIONS || now.since(entry.head.timestamp) <= KEPT_MILLISECONDS;
+        let is_kept = is_kept(age, entry.head.timestamp, now);
         if is_kept || remembered.contains(entry.head.id.as_str()) {
             remembered.insert(entry.head.id.to_string());
             remembered.extend(entry.head.undoes.iter().map(OperationId::to_string));

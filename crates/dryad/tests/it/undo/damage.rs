@@ -1,11 +1,12 @@
 //! What is lost or garbled is told, and costs no more than itself.
 
-use super::{BEFORE, edited, edits, failed, log};
-use crate::scene::{Scene, finish, names};
+use super::{BEFORE, edited, edits, failed, log, newest_id};
+use crate::scene::{Outcome, Scene, finish, names};
 use serde_json::json;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// The state of the only workspace.
 fn state(scene: &Scene) -> PathBuf {
@@ -20,6 +21,60 @@ fn flip_before_end(path: &Path, distance: usize) {
     bytes[position] ^= 1;
     fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
     fs::write(path, bytes).unwrap();
+}
+
+fn lose_contents(scene: &Scene) {
+    fs::remove_dir_all(scene.home().join("vault")).unwrap();
+}
+
+#[test]
+fn verify_names_a_content_that_is_lost_and_who_needs_it() {
+    let scene = edited();
+    lose_contents(&scene);
+    let complaint = scene.run(&["verify"]).failed(1);
+    let first_words = format!("error: operation {}: the former content of notes.txt is lost: ", newest_id(&scene));
+    assert!(complaint.starts_with(&first_words) && complaint.contains("hint: "), "{complaint}");
+    assert!(failed(scene.run(&["undo"]), 1).contains("cannot (its former content is not in the vault any more)"));
+}
+
+#[test]
+fn verify_asks_for_what_a_redo_needs_once_an_operation_is_undone() {
+    let scene = edited();
+    scene.run(&["undo"]).done();
+    assert!(scene.run(&["verify"]).done().ends_with("no damage\n"));
+    scene.write("notes.txt", "by hand\n");
+    assert!(scene.run(&["verify"]).done().ends_with("no damage\n"), "what undo brought back is the user's");
+    lose_contents(&scene);
+    assert!(scene.run(&["verify"]).failed(1).contains(&newest_id(&scene)), "the undo is what a redo takes back");
+}
+
+#[test]
+fn what_nobody_needs_or_the_tree_has_is_not_missed() {
+    let scene = Scene::new();
+    scene.write("kept", "kept\n");
+    scene.run(&["try", "--apply", "echo new > made; chmod 600 kept"]).done();
+    fs::remove_dir_all(scene.home().join("vault")).ok();
+    assert!(scene.run(&["verify"]).done().ends_with("no damage\n"), "nothing was replaced");
+    scene.run(&["try", "--apply", "echo other > kept"]).done();
+    lose_contents(&scene);
+    scene.run(&["verify"]).failed(1);
+    scene.write("kept", "kept\n");
+    assert!(scene.run(&["verify"]).done().ends_with("no damage\n"), "the tree has it");
+}
+
+#[test]
+fn what_was_taken_back_in_part_is_the_users() {
+    let scene = Scene::new();
+    scene.write("a", "a\n");
+    scene.write("b", "b\n");
+    scene.run(&["try", "--apply", "echo A > a; echo B > b"]).done();
+    scene.run(&["undo", "--path", "a"]).done();
+    scene.write("a", "by hand\n");
+    assert!(scene.run(&["verify"]).done().ends_with("no damage\n"));
+    scene.run(&["undo", "--path", "b"]).done();
+    assert!(scene.run(&["verify"]).done().ends_with("no damage\n"));
+    lose_contents(&scene);
+    scene.run(&["verify"]).failed(1);
 }
 
 /// Two edits, and a log of which the newest entry is garbled.
@@ -98,4 +153,29 @@ fn a_damaged_content_costs_its_own_path_and_the_dry_run_knows() {
         assert!(told.contains("  b  cannot (its former content is damaged in the vault)\n"), "{told}");
     }
     assert_eq!(["a", "b", "c"].map(|name| scene.read(name)), ["a before\n", "after\n", "c before\n"]);
+}
+
+/// The program, bound by the permissions of files: root is bound only without some of its powers.
+fn bound(scene: &Scene, arguments: &[&str]) -> Outcome {
+    let plain = scene.command(arguments);
+    if !rustix::process::geteuid().is_root() {
+        return finish({ plain }.spawn().unwrap());
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set", "-dac_override,-dac_read_search"]).arg(plain.get_program()).args(plain.get_args());
+    command.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(scene.work()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    finish(command.spawn().unwrap())
+}
+
+#[test]
+fn verify_needs_no_more_than_to_read() {
+    let scene = edited();
+    let state = state(&scene);
+    fs::remove_file(state.join("calls.lock")).ok();
+    fs::set_permissions(&state, Permissions::from_mode(0o500)).unwrap();
+    let outcome = bound(&scene, &["verify"]);
+    fs::set_permissions(&state, Permissions::from_mode(0o700)).unwrap();
+    assert!(outcome.done().ends_with("no damage\n"));
+    assert!(!state.join("calls.lock").exists());
 }
