@@ -34,7 +34,6 @@ pub(crate) mod unit;
 pub use recover::{Direction, Records, Recovered};
 
 use crate::contents::Contents;
-use crate::disk;
 use crate::journal::{Journal, Meta};
 use crate::vault::Vault;
 use clear::Staging;
@@ -255,9 +254,6 @@ impl Applier {
     /// Puts back what was moved, removes what was staged, and returns the paths where that failed.
     fn reverse(&self, contents: &Contents, units: &[Unit], inodes: &[u64], staging: Staging) -> Vec<FilePath> {
         let unwind = |unit: &Unit, inode: u64| {
-            if self.is_gone(unit) {
-                return Ok(());
-            }
             swap::swap_back(unit, inode)?;
             clear::unstage(unit, contents, &self.vault, staging)
         };
@@ -268,16 +264,6 @@ impl Applier {
             self.journal.clear().ok();
         }
         paths
-    }
-}
-
-impl Applier {
-    /// Whether somebody has removed everything that a unit was about, so that there is nothing to take back. A
-    /// workspace that is not there itself may only be somewhere else.
-    fn is_gone(&self, unit: &Unit) -> bool {
-        let stands = |path: &Path| path.symlink_metadata().is_ok();
-        let is_reachable = self.root.as_deref().or_else(|| unit.path().parent()).is_some_and(stands);
-        is_reachable && ![unit.path(), &unit.slot, &disk::resting_place(&unit.slot)].into_iter().any(stands)
     }
 }
 
