@@ -9,6 +9,7 @@ use super::home::{Homes, house};
 use super::look::{Look, look};
 use crate::merge::{Merge, merge};
 use crate::workspace::Workspace;
+use dryad_effects::beside::beside;
 use dryad_effects::contents::Contents;
 use dryad_effects::texts::Texts;
 use dryad_effects::vault::Vault;
@@ -259,9 +260,9 @@ impl Planner<'_> {
     /// `<file>.before-<operation>`, or the next free name.
     fn free_place(&self, path: &Path) -> PathBuf {
         let short: String = self.id.as_str().chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect();
+        let first = beside(path, &format!(".before-{short}"));
         let name = |number: u32| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(format!(".before-{short}"));
+            let mut name = first.as_os_str().to_owned();
             if number > 0 {
                 name.push(format!(".{number}"));
             }
