@@ -3,6 +3,10 @@
 //! The settings are the embedder's; the pipeline makes a request of them for each command. A pipeline without them
 //! runs commands directly, and nothing can be said about what they change.
 
+mod recover;
+
+pub use recover::recover_commands;
+
 pub use dryad_effects::rehearse::{
     Footing, Helper, Hold, Ladder, Limit, Network, NetworkAttempt, NotCarried, OutsideKind, OutsideWrite, Rehearsal,
     RehearsalError, RehearsalRequest, Rehearsed, Rung, Streams,

@@ -137,13 +137,43 @@ pub(super) fn child_signals() -> io::Result<OwnedFd> {
     own(i64::from(descriptor))
 }
 
-/// Pays no heed to the keys of a terminal, which are meant for the command.
+/// Pays no heed to the keys of a terminal, which are meant for the command, nor to its end or to a word for the whole
+/// group: dryad's end of the channel says when it is over, and what was seen must be told until then.
 pub(super) fn ignore_keys() {
-    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, libc::SIGTTOU, libc::SIGTTIN] {
+    let keys = [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, libc::SIGTTOU, libc::SIGTTIN];
+    for signal in keys.into_iter().chain([libc::SIGHUP, libc::SIGTERM]) {
         // SAFETY: ignoring a signal installs no code that could be called.
         #[expect(unsafe_code, reason = "a system call without a safe wrapper")]
         unsafe {
             libc::signal(signal, libc::SIG_IGN);
+        }
+    }
+}
+
+/// Pays no heed to the quitting key for as long as it lives. Whoever is started meanwhile pays none either.
+pub(super) struct Unquit {
+    former: libc::sighandler_t,
+}
+
+impl Unquit {
+    /// From now on.
+    pub(super) fn new() -> Self {
+        // SAFETY: ignoring a signal installs no code that could be called.
+        #[expect(unsafe_code, reason = "a system call without a safe wrapper")]
+        let former = unsafe { libc::signal(libc::SIGQUIT, libc::SIG_IGN) };
+        Self { former }
+    }
+}
+
+impl Drop for Unquit {
+    fn drop(&mut self) {
+        if self.former == libc::SIG_ERR {
+            return;
+        }
+        // SAFETY: what is installed is what was there before.
+        #[expect(unsafe_code, reason = "a system call without a safe wrapper")]
+        unsafe {
+            libc::signal(libc::SIGQUIT, self.former);
         }
     }
 }

@@ -26,6 +26,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Between two looks at the layers.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Between two blows at those who will not go.
+const BREATH: Duration = Duration::from_millis(2);
+
 /// Names of left-behind processes that are told.
 const NAMED: usize = 16;
 
@@ -170,11 +173,23 @@ impl Company<'_> {
                 // One that is stopped would never see it.
                 self.crowd.everybody.signal(libc::SIGCONT);
             }
-            Ok(0) | Err(_) => {
-                self.crowd.everybody.signal(libc::SIGKILL);
-                calls::exit_now(1)
-            }
+            Ok(0) | Err(_) => self.abandon(),
             Ok(_) => {}
+        }
+    }
+
+    /// Ends everybody, and goes when they are gone: what is saved must not be looked at while somebody still writes.
+    fn abandon(&mut self) -> ! {
+        let patience = Instant::now() + GRACE;
+        loop {
+            self.crowd.everybody.signal(libc::SIGKILL);
+            self.bury();
+            // With its first process a namespace goes as a whole.
+            let is_over = self.crowd.everybody == Everybody::Namespace || self.alone;
+            if is_over || Instant::now() >= patience {
+                calls::exit_now(1);
+            }
+            std::thread::sleep(BREATH);
         }
     }
 

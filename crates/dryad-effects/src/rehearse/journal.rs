@@ -1,15 +1,18 @@
 //! Runs a command for real, with every before-image saved ahead of its change: exact undo where namespaces are denied.
+//!
+//! Until what it changed is in the hands of the caller, its directory holds a note: if this process dies, or nobody waits
+//! for the end, what was saved is [left behind](super::left) for the next start.
 
 use super::capture::{Captured, OutsideKind, OutsideWrite};
-use super::kept::{self, Kept};
+use super::kept;
 use super::layers::{Base, Claim, sweep};
+use super::left::Note;
+use super::list;
 use super::message::{Play, Task};
 use super::run::{self, Performance};
-use super::witnessed::list_in;
 use super::{Limit, RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts};
 use crate::process::Surroundings;
 use dryad_protocol::path::FilePath;
-use std::fs;
 use std::io;
 use tokio_util::sync::CancellationToken;
 
@@ -38,14 +41,19 @@ pub(super) async fn rehearse(
         room: request.quota,
         play,
     };
-    let Performance { outcome, ended, .. } =
-        run::perform(&request.helper, &task, None, command, surroundings, cancel, on_update).await?;
-    let read = move || -> io::Result<Captured> {
-        let kept: Vec<Kept> = serde_json::from_slice(&fs::read(list_in(&store))?)?;
-        kept::changes(kept)
-    };
-    let captured = tokio::task::spawn_blocking(read).await.map_err(io::Error::other).and_then(|captured| captured);
+    let note = Note::new(request, surroundings);
+    claim.leave_note(&serde_json::to_vec(&note).unwrap_or_default()).map_err(RehearsalError::Layers)?;
+    let performed = run::perform(&request.helper, &task, None, command, surroundings, cancel, on_update).await;
+    if matches!(performed, Err(RehearsalError::Refused { .. } | RehearsalError::Process(_))) {
+        // Nothing was run.
+        claim.settle();
+    }
+    let Performance { outcome, ended, .. } = performed?;
+    let captured = tokio::task::spawn_blocking(move || list::read(&store).and_then(kept::changes)).await;
+    let captured = captured.map_err(io::Error::other).and_then(|captured| captured);
     let Captured { changes, contents, not_carried, .. } = captured.map_err(RehearsalError::Capture)?;
+    // From here on it is the caller's to keep.
+    claim.settle();
     let outside = |written: super::message::Written| {
         let kind = match (written.created, written.path.as_path().symlink_metadata().is_ok()) {
             (true, _) => OutsideKind::Created,

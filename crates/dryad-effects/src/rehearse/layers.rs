@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The lock is there before its directory and goes after it, so that a directory nobody holds is always one that
-//! nobody uses: whoever starts next sweeps it away.
+//! nobody uses: whoever starts next sweeps it away. One with a [`NOTE`] in it holds what a command has really
+//! overwritten or deleted; it is swept by nobody, and waits for somebody who [takes it over](Claim::take_over).
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
@@ -14,7 +15,10 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One rehearsal's directory. Dropping it removes everything in it.
+/// The file that says that a claim's directory must not be swept, and what its command was.
+const NOTE: &str = "note.json";
+
+/// One rehearsal's directory. Dropping it removes everything in it, unless there is a note.
 #[derive(Debug)]
 pub(super) struct Claim {
     directory: PathBuf,
@@ -49,11 +53,45 @@ impl Claim {
             };
             let claim = Self { directory: base.join(name), lock_path, base: whose, _lock: lock };
             // The same number may have been given to a process that died.
+            if claim.has_note() {
+                continue;
+            }
             remove_tree(&claim.directory)?;
             private_directory(&claim.directory)?;
             private_directory(&claim.mount_point())?;
             return Ok(claim);
         }
+    }
+
+    /// Those in `base` with a note whose dryad is gone.
+    pub(super) fn take_over(base: &Path) -> Vec<Self> {
+        let take = |name: String| {
+            let (directory, lock_path) = (base.join(&name), base.join(format!("{name}.lock")));
+            directory.join(NOTE).exists().then_some(())?;
+            let lock = try_lock(&lock_path).ok()??;
+            let claim = Self { directory, lock_path, base: Base::Given, _lock: lock };
+            claim.has_note().then_some(claim)
+        };
+        names_in(base).into_iter().filter_map(take).collect()
+    }
+
+    /// Has it outlive this process, with a note on what it is.
+    pub(super) fn leave_note(&self, note: &[u8]) -> io::Result<()> {
+        fs::write(self.directory.join(NOTE), note)
+    }
+
+    /// The note.
+    pub(super) fn note(&self) -> io::Result<Vec<u8>> {
+        fs::read(self.directory.join(NOTE))
+    }
+
+    /// Takes the note away: nobody needs what is in here any longer than this lives.
+    pub(super) fn settle(&self) {
+        fs::remove_file(self.directory.join(NOTE)).ok();
+    }
+
+    fn has_note(&self) -> bool {
+        self.directory.join(NOTE).exists()
     }
 
     /// An empty directory to mount things on.
@@ -84,6 +122,9 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
+        if self.has_note() {
+            return;
+        }
         // What stays is swept by the next start.
         if remove_tree(&self.directory).is_ok() {
             fs::remove_file(&self.lock_path).ok();
@@ -97,6 +138,22 @@ impl Drop for Claim {
 
 /// Removes what rehearsals that died have left in `base`; returns how many there were.
 pub fn sweep(base: &Path) -> usize {
+    let is_swept = |name: &&String| {
+        let (directory, lock_path) = (base.join(name), base.join(format!("{name}.lock")));
+        let Ok(Some(lock)) = try_lock(&lock_path) else { return false };
+        if directory.join(NOTE).exists() {
+            return false;
+        }
+        let stood = directory.symlink_metadata().is_ok();
+        let removed = remove_tree(&directory).and_then(|()| fs::remove_file(&lock_path)).is_ok();
+        drop(lock);
+        stood && removed
+    };
+    names_in(base).iter().filter(is_swept).count()
+}
+
+/// The names of the claims in `base`.
+fn names_in(base: &Path) -> Vec<String> {
     let names = fs::read_dir(base).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.file_name());
     let is_ours = |name: &String| name.starts_with(|first: char| first.is_ascii_digit());
     let mut claims: Vec<String> = names
@@ -106,15 +163,7 @@ pub fn sweep(base: &Path) -> usize {
         .collect();
     claims.sort();
     claims.dedup();
-    let is_swept = |name: &&String| {
-        let (directory, lock_path) = (base.join(name), base.join(format!("{name}.lock")));
-        let Ok(Some(lock)) = try_lock(&lock_path) else { return false };
-        let stood = directory.symlink_metadata().is_ok();
-        let removed = remove_tree(&directory).and_then(|()| fs::remove_file(&lock_path)).is_ok();
-        drop(lock);
-        stood && removed
-    };
-    claims.iter().filter(is_swept).count()
+    claims
 }
 
 /// The lock, unless somebody holds it.
@@ -194,6 +243,24 @@ mod tests {
         fs::write(base.join("79-1.lock"), "").unwrap();
         assert_eq!(sweep(&base), 2);
         assert_eq!(fs::read_dir(&base).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_claim_with_a_note_is_swept_by_nobody_and_taken_over_by_one() {
+        let root = tempfile::tempdir().unwrap();
+        let claim = Claim::new(root.path(), Base::Given).unwrap();
+        claim.leave_note(b"a note").unwrap();
+        assert!(Claim::take_over(root.path()).is_empty(), "it is in use");
+        fs::write(claim.mount_point().join("saved"), "").unwrap();
+        drop(claim);
+        assert_eq!(sweep(root.path()), 0);
+        let mut found = Claim::take_over(root.path());
+        let claim = found.pop().unwrap();
+        assert!(found.is_empty() && Claim::take_over(root.path()).is_empty());
+        assert_eq!((claim.note().unwrap(), claim.mount_point().join("saved").exists()), (b"a note".to_vec(), true));
+        claim.settle();
+        drop(claim);
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! dryad's side of a rehearsal: starts the helper, shows what the command prints, ends it when it must.
 
 use super::RehearsalError;
+use super::calls::Unquit;
 use super::channel::{Inbox, send};
 use super::helper::NAME;
 use super::message::{Answer, Ended, Failure, STOP, Task};
@@ -91,6 +92,8 @@ pub(super) async fn perform(
     check_directory(spec)?;
     let loan = if task.has_terminal() { Loan::new() } else { None };
     let (mut child, pipe, mut channel) = start(helper, task, earlier, spec).map_err(RehearsalError::Helper)?;
+    // Not before the helper is started, which would pass it on to the command.
+    let unquit = loan.as_ref().map(|_| Unquit::new());
     let group = Group::of(&child);
     on_update(String::new());
     let mut stream = Stream::new(pipe, surroundings);
@@ -103,7 +106,7 @@ pub(super) async fn perform(
     }
     // The helper ends when the kernel has taken the namespaces down; nobody needs to wait for that.
     stream.drain().await;
-    drop(loan);
+    drop((loan, unquit));
     group.release();
     let (end, ended) = watched?;
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -11,7 +11,8 @@ mod calls;
 
 pub(super) use calls::FCHMODAT2;
 
-use super::kept::{Before, Kept, Saved};
+use super::kept::{Before, Saved};
+use super::list::List;
 use super::message::Written;
 use super::notify::ledger::Ledger;
 use super::notify::{Judge, Verdict};
@@ -37,35 +38,33 @@ pub(super) struct Witness {
     room: u64,
     next: u64,
     kept: HashMap<PathBuf, Before>,
-    order: Vec<PathBuf>,
     /// Files kept under a second name only, by device and inode.
     linked: HashMap<(u64, u64), PathBuf>,
     outside: Vec<Written>,
     ledger: Ledger,
+    list: List,
 }
 
 impl Witness {
     /// Saves what stands in these roots into this directory, copies up to so many bytes.
-    pub(super) fn new(roots: Vec<PathBuf>, store: PathBuf, room: u64) -> Self {
-        Self {
+    pub(super) fn new(roots: Vec<PathBuf>, store: PathBuf, room: u64) -> io::Result<Self> {
+        Ok(Self {
             roots,
+            list: List::begin(&store)?,
             store,
             room,
             next: 0,
             kept: HashMap::new(),
-            order: Vec::new(),
             linked: HashMap::new(),
             outside: Vec::new(),
             ledger: Ledger::default(),
-        }
+        })
     }
 
-    /// What was saved, in the order it was, and what was written elsewhere.
-    pub(super) fn testify(&mut self) -> (Vec<Kept>, Vec<Written>) {
-        let mut kept = std::mem::take(&mut self.kept);
-        let order = std::mem::take(&mut self.order);
-        let entry = |path: PathBuf| Some(Kept { before: kept.remove(&path)?, path: FilePath::new(path) });
-        (order.into_iter().filter_map(entry).collect(), std::mem::take(&mut self.outside))
+    /// What was written outside the roots; what was saved is on the list.
+    pub(super) fn testify(&mut self) -> io::Result<Vec<Written>> {
+        self.list.finish()?;
+        Ok(std::mem::take(&mut self.outside))
     }
 
     /// Something may come where nothing stands.
@@ -142,8 +141,11 @@ impl Witness {
             true => keep(self).map_or(Saved::Lost, |slot| Saved::At(FilePath::new(slot))),
             false => Saved::InPlace,
         };
-        if let Some(Before::File { content, .. }) = self.kept.get_mut(path) {
-            *content = saved;
+        if let Some(before) = self.kept.get_mut(path) {
+            if let Before::File { content, .. } = before {
+                *content = saved;
+            }
+            self.list.add(path, before);
         } else if let Ok(before) = Before::look(path, facts, saved) {
             self.remember(path, before);
         }
@@ -151,7 +153,7 @@ impl Witness {
 
     fn remember(&mut self, path: &Path, before: Before) {
         if !self.kept.contains_key(path) {
-            self.order.push(path.to_owned());
+            self.list.add(path, &before);
             self.kept.insert(path.to_owned(), before);
         }
     }

@@ -3,7 +3,7 @@
 //! There is no namespace that would take everybody along when the command is over: the helper adopts whoever loses his
 //! parent, and ends them all. Without it their watched calls would fail anyway.
 
-use super::calls::Everybody;
+use super::calls::{self, Everybody};
 use super::first::{self, Crowd};
 use super::message::{Answer, Failure, Play};
 use super::notify::Watch;
@@ -12,10 +12,7 @@ use super::shell::Bounds;
 use super::witness::Witness;
 use crate::landlock::Floor;
 use dryad_protocol::path::FilePath;
-use std::fs;
-use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
 
 /// Where a witnessed command works.
 pub(super) struct Places<'p> {
@@ -29,11 +26,6 @@ pub(super) struct Places<'p> {
     pub(super) room: u64,
 }
 
-/// The list of what was saved.
-pub(super) fn list_in(store: &Path) -> PathBuf {
-    store.join("list")
-}
-
 /// Runs a command and saves what it changes before it does.
 pub(super) fn perform(places: &Places<'_>, play: &Play, control: &OwnedFd) -> Result<Answer, Failure> {
     let own = rustix::process::getpid();
@@ -41,16 +33,18 @@ pub(super) fn perform(places: &Places<'_>, play: &Play, control: &OwnedFd) -> Re
     let all = |paths: &[FilePath]| paths.iter().map(|path| path.as_path().to_owned()).collect::<Vec<_>>();
     let roots = all(places.roots);
     let floor = Floor::new(&[roots.clone(), all(places.deletable)].concat());
-    let mut witness = Witness::new(roots, places.store.as_path().to_owned(), places.room);
+    let mut witness = Witness::new(roots, places.store.as_path().to_owned(), places.room)
+        .map_err(|error| Failure::of("list what is saved", error))?;
     let crowd = Crowd { everybody: Everybody::Descendants, sees: false, quota: Quota::new(u64::MAX, Vec::new()) };
     let bounds = Bounds { processes: None, watch: Watch::Changes, floor: floor.as_ref().ok() };
     let mut ended = first::accompany(play, &bounds, crowd, Some(&mut witness), control)?;
     if let Some(reason) = ended.unwatched {
         return Err(Failure::of("watch system calls", reason));
     }
-    let (kept, written) = witness.testify();
-    let write = || -> io::Result<()> { fs::write(list_in(places.store.as_path()), serde_json::to_vec(&kept)?) };
-    write().map_err(|error| Failure::of("list what was saved", error))?;
-    ended.written = written;
+    ended.written = match witness.testify() {
+        Ok(written) => written,
+        // A failure that is told means that nothing was run. This one has run, and what is listed of it is found.
+        Err(_) => calls::exit_now(1),
+    };
     Ok(Answer::Ended(ended))
 }

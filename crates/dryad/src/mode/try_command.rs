@@ -45,10 +45,7 @@ pub(super) async fn run(arguments: &TryArguments) -> Result<Exit, Failure> {
     let exit = match trial.rehearsed()?.outcome.end {
         CommandEnd::Exited { code: 0 } => Exit::Done,
         CommandEnd::Exited { code } => u8::try_from(code).map_or(Exit::Failed, Exit::Command),
-        CommandEnd::Cancelled | CommandEnd::TimedOut => {
-            output::note("cancelled; nothing was changed");
-            return Err(Failure::cancelled());
-        }
+        CommandEnd::Cancelled | CommandEnd::TimedOut => return end_cancelled(&mut trial).await,
     };
     let fate = resolve(&mut trial, wish).await?;
     if arguments.json {
@@ -70,13 +67,29 @@ fn wish(arguments: &TryArguments) -> Wish {
     }
 }
 
+/// What becomes of a command that nobody wants any more. What it has really changed is recorded before anything is
+/// said: the terminal may be gone.
+async fn end_cancelled(trial: &mut Trial) -> Result<Exit, Failure> {
+    let is_dry_run = trial.rehearsed()?.rung.is_dry_run();
+    let fate = if is_dry_run { Fate::Nothing } else { trial.record().await? };
+    if let Fate::Recorded { id, paths } = &fate {
+        output::note(&format!("cancelled; it had changed {paths}: `dryad undo {id}` takes that back"));
+    } else {
+        output::note("cancelled; nothing was changed");
+    }
+    if trial.is_json() && !is_dry_run {
+        output::print_json(&trial.json(&fate))?;
+    }
+    Err(Failure::cancelled())
+}
+
 async fn resolve(trial: &mut Trial, wish: Wish) -> Result<Fate, Failure> {
-    if !trial.is_json() {
-        trial.show()?;
-    }
     if !trial.rehearsed()?.rung.is_dry_run() {
-        return trial.record().await;
+        let shown = trial.shown()?;
+        let fate = trial.record().await?;
+        return shown.print().map(|()| fate);
     }
+    trial.shown()?.print()?;
     if trial.rehearsed()?.changes.is_empty() && wish != Wish::Ask {
         return Ok(Fate::Nothing);
     }

@@ -7,11 +7,13 @@ use crate::home::Home;
 use crate::options;
 use crate::output;
 use crate::report::Failure;
+use crate::terminal::harmless;
 use dryad_effects::identity::{self, Identity};
 use dryad_effects::texts::Texts;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::Timestamp;
+use dryad_safety::rehearsal;
 use dryad_safety::undo;
 use dryad_safety::workspace::Workspace;
 use std::path::{Path, PathBuf};
@@ -40,6 +42,7 @@ impl Memory {
     pub(in crate::mode) fn open(place: &PlaceArguments) -> Result<Self, Failure> {
         let workdir = options::workdir(place.cwd.as_deref())?;
         let home = Home::find(&workdir)?;
+        recover_commands(&home);
         let (root, id) = find(&home, &workdir)?.map(|found| (found.root, found.id)).unzip();
         let workspace = Arc::new(Workspace::around(home.root(), &workdir));
         Ok(Self { workdir, home, root, id, workspace })
@@ -134,11 +137,19 @@ pub(in crate::mode) fn print_notices(workspace: &Workspace) {
 ///
 /// What goes wrong is told and not more: the next change will try again, and refuse if it must.
 pub(in crate::mode) fn recover_known(workspace: &Workspace, home: &Home, workdir: &Path) {
+    recover_commands(home);
     let known = identity::find(workdir, &home.root().join("workspaces")).ok().flatten();
     if known.is_some()
         && let Err(error) = workspace.recover()
     {
         output::note(&from_workspace(&error).message);
+    }
+}
+
+/// Records what commands had really changed whose dryad died, and says so once.
+fn recover_commands(home: &Home) {
+    for word in rehearsal::recover_commands(home.root()) {
+        output::note(&harmless(&word));
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) async fn ask(trial: &mut Trial, stops: &Stops) -> Result<Fate, Failur
             Answer::Shell if trial.rehearsed()?.can_go_on() => {
                 output::note("what you change here belongs to the rehearsal; `exit` leads back");
                 match trial.open_shell().await {
-                    Ok(()) => trial.show()?,
+                    Ok(()) => trial.shown()?.print()?,
                     Err(failure) => output::report(&failure),
                 }
             }

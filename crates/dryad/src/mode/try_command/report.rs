@@ -49,8 +49,35 @@ pub(super) enum Fate {
     Nothing,
 }
 
-/// Shows how the command ended and what it changes, on standard error unless a person looks at the output.
-pub(super) fn show(trial: &Trial) -> Result<(), Failure> {
+/// What is shown of a command that is over. It is put together before the contents go elsewhere, and printed when what
+/// really happened is safe.
+#[must_use]
+pub(super) struct Shown {
+    /// What the command printed, where that was not seen at once.
+    printed: String,
+    /// How it ended and what it changes.
+    effects: String,
+}
+
+impl Shown {
+    /// Prints it; how it ended goes to standard error unless a person looks at the output.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub(super) fn print(&self) -> Result<(), Failure> {
+        if !self.printed.is_empty() {
+            output::print(&self.printed)?;
+        }
+        if io::stdout().is_terminal() { output::print(&self.effects) } else { output::aside(&self.effects) }
+    }
+}
+
+/// What is shown to people; programs get it as JSON instead.
+pub(super) fn shown(trial: &Trial) -> Result<Shown, Failure> {
+    if trial.is_json() {
+        return Ok(Shown { printed: String::new(), effects: String::new() });
+    }
     let told = trial.told()?;
     let (head, effects) = (told.head(), told.effects());
     let text = harmless(&trial.surroundings.mask.text(&format!("\n{head}{effects}"))).into_owned();
@@ -59,7 +86,7 @@ pub(super) fn show(trial: &Trial) -> Result<(), Failure> {
         Network::None if has_failed => "\nthe network was off; `--net allow` turns it on\n",
         Network::None | Network::Allow => "",
     };
-    if io::stdout().is_terminal() { output::print(&(text + hint)) } else { output::aside(&(text + hint)) }
+    Ok(Shown { printed: told.rehearsed.outcome.output.text.clone(), effects: text + hint })
 }
 
 impl Trial {

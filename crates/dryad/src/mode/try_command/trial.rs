@@ -1,7 +1,8 @@
 //! One rehearsal of the user's own command: prepared, performed, gone on with.
 
+use super::Wish;
+use super::report::{self, Shown};
 use super::words::{command_line, quoted};
-use super::{Wish, report};
 use crate::args::{NetworkChoice, TryArguments};
 use crate::home::Home;
 use crate::mode::changes::recover_known;
@@ -112,7 +113,7 @@ impl Trial {
         self.rehearsed.take().ok_or_else(|| Failure::failed("nothing was rehearsed"))
     }
 
-    /// Runs the command. What it prints is seen at once, unless a program reads it.
+    /// Runs the command. What it prints is seen at once, unless a program reads it or the rung keeps it.
     ///
     /// # Errors
     ///
@@ -122,10 +123,6 @@ impl Trial {
         let attention = Attention::new(self.manner.streams);
         let rehearsed = Rehearsal::start(&request, &self.surroundings, &attention.cancel, &|_| {}).await;
         let rehearsed = rehearsed.map_err(|error| failure(&error))?;
-        let was_kept = !self.json && !rehearsed.outcome.output.text.is_empty();
-        if was_kept {
-            output::print(&rehearsed.outcome.output.text)?;
-        }
         self.rehearsed = Some(rehearsed);
         if self.json {
             self.report = Some(self.as_json()?);
@@ -148,13 +145,13 @@ impl Trial {
         gone_on.map_err(|error| failure(&error))
     }
 
-    /// Shows what came of it.
+    /// What people are shown of it.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
-    pub(super) fn show(&self) -> Result<(), Failure> {
-        report::show(self)
+    /// Before it was performed.
+    pub(super) fn shown(&self) -> Result<Shown, Failure> {
+        report::shown(self)
     }
 }
 

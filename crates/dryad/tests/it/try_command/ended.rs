@@ -1,0 +1,115 @@
+//! dryad is ended while a command really runs: what the command had changed is not forgotten.
+
+use super::{ended, log, print, runs_below, scene};
+use crate::scene::{Scene, finish, names, signal, until};
+use crate::terminal::terminal;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::io::Write as _;
+use std::process::Child;
+
+/// Overwrites, deletes and makes something, and then takes its time.
+const COMMAND: &str = "echo 1 > notes.txt; rm -r sub; echo new > new; echo x > half; exec sleep 1000";
+
+fn start(scene: &Scene, rung: &str, more: &[&str]) -> Child {
+    let mut command = scene.command(&[&["try", "--apply"], more, &["--", COMMAND]].concat());
+    let child = command.env("DRYAD_REHEARSAL", rung).spawn().unwrap();
+    until("the command waits", || runs_below(child.id(), "sleep").then_some(()));
+    child
+}
+
+#[test]
+fn what_a_cancelled_command_has_really_changed_is_recorded_and_taken_back() {
+    for (rung, kind) in
+        [("journal", Signal::TERM), ("journal", Signal::HUP), ("journal", Signal::INT), ("snapshot", Signal::TERM)]
+    {
+        let scene = scene();
+        let before = print(&scene);
+        let child = start(&scene, rung, &[]);
+        signal(child.id(), kind);
+        let (_, told) = ended(finish(child), 130);
+        assert!(told.contains("cancelled; it had changed ") && !told.contains("nothing was changed"), "{rung}: {told}");
+        assert_eq!(scene.read("notes.txt"), "1\n");
+        assert_eq!((log(&scene).len(), &log(&scene)[0]["audit"]["outcome"]), (1, &json!("error")));
+        scene.run(&["undo"]).done();
+        assert_eq!(print(&scene), before, "{rung} {kind:?}");
+        assert!(names(&scene.home().join("rehearsals")).iter().all(|name| !name.contains(".lock")));
+    }
+}
+
+#[test]
+fn programs_are_told_what_a_cancelled_command_has_changed() {
+    let scene = scene();
+    let child = start(&scene, "journal", &["--json"]);
+    signal(child.id(), Signal::TERM);
+    let (shown, _) = ended(finish(child), 130);
+    let report: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!((&report["resolution"], &report["cancelled"]), (&json!("recorded"), &json!(true)), "{report}");
+    assert!(report["operation"].is_string(), "{report}");
+}
+
+#[test]
+fn what_a_command_had_changed_when_dryad_was_killed_is_recorded_by_the_next_start() {
+    let scene = scene();
+    let before = print(&scene);
+    let child = start(&scene, "journal", &[]);
+    signal(child.id(), Signal::KILL);
+    assert_eq!(finish(child).code, None);
+    let outcome = scene.run(&["log", "--json"]);
+    let said = outcome.stderr.clone();
+    let rows: Vec<Value> = serde_json::from_str(&outcome.done()).unwrap();
+    assert!(
+        said.contains("recovered what `echo 1 > notes.txt; ") && said.contains("had changed when dryad died"),
+        "{said}"
+    );
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    assert_eq!((scene.read("notes.txt").as_str(), scene.work().join("sub").exists()), ("1\n", false));
+    let undone = scene.run(&["undo"]);
+    assert!(!undone.stderr.contains("recovered"), "it is said once: {undone:?}");
+    undone.done();
+    assert_eq!(print(&scene), before);
+    assert!(names(&scene.home().join("rehearsals")).iter().all(|name| !name.contains(".lock")));
+}
+
+#[test]
+fn a_terminal_that_is_closed_ends_the_command_and_forgets_nothing() {
+    let scene = scene();
+    let (screen, other) = terminal();
+    // The program must not hold the terminal open by itself.
+    rustix::io::fcntl_setfd(&screen, rustix::io::FdFlags::CLOEXEC).unwrap();
+    let mut command = scene.command_at_terminal(&["try", "--apply", "--", COMMAND]);
+    command.env("DRYAD_REHEARSAL", "journal");
+    command.stdin(other.try_clone().unwrap()).stdout(other.try_clone().unwrap()).stderr(other);
+    let child = command.spawn().unwrap();
+    drop(command);
+    until("the command waits", || runs_below(child.id(), "sleep").then_some(()));
+    drop(screen);
+    assert_ne!(finish(child).code, Some(0));
+    until("it is recorded", || (log(&scene).len() == 1).then_some(()));
+    scene.run(&["undo"]).done();
+    assert_eq!((scene.read("notes.txt").as_str(), scene.work().join("new").exists()), ("one\ntwo\nthree\n", false));
+    assert_eq!(scene.read("sub/deep.txt"), "deep\n");
+}
+
+#[test]
+fn the_quitting_key_is_for_the_command_alone() {
+    let scene = scene();
+    let (screen, other) = terminal();
+    let mut command =
+        scene.command_at_terminal(&["try", "--apply", "--", "echo x > begun; sleep 1000; echo y > after"]);
+    command.env("DRYAD_REHEARSAL", "journal");
+    command.stdin(other.try_clone().unwrap()).stdout(other.try_clone().unwrap()).stderr(other);
+    let child = command.spawn().unwrap();
+    drop(command);
+    until("the command waits", || runs_below(child.id(), "sleep").then_some(()));
+    let mut keyboard = screen.try_clone().unwrap();
+    let shown = crate::terminal::transcript(screen);
+    keyboard.write_all(b"\x1c").unwrap();
+    let outcome = finish(child);
+    drop(keyboard);
+    let shown = shown.join().unwrap();
+    assert!(shown.contains("takes it back") && outcome.code.is_some_and(|code| code != 130), "{outcome:?} {shown}");
+    assert_eq!(log(&scene).len(), 1, "{shown}");
+    scene.run(&["undo"]).done();
+    assert!(!scene.work().join("begun").exists());
+}
