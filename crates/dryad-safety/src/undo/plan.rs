@@ -1,7 +1,10 @@
 //! Decides, path by path, what taking a change back comes to.
 //!
 //! The rule above all others: what the user has written since is never overwritten. A file that changed
-//! is merged if that can be done without guessing; otherwise it stays, and ours is put beside it.
+//! is merged if that can be done without guessing; otherwise it stays, and ours is put beside it. What programs
+//! write by the way is not the user's: it gets its former content back, and the present one goes to the vault.
+
+mod managed;
 
 use super::UndoError;
 use super::foreseen::Foreseen;
@@ -17,6 +20,7 @@ use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::id::OperationId;
 use dryad_protocol::image::{BlobId, FileImage, Image};
 use dryad_protocol::path::FilePath;
+use managed::is_machine_managed;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -137,7 +141,8 @@ impl Planner<'_> {
         if now.same_content(want) || wrote.same_content(want) {
             return Verdict::AlreadySo;
         }
-        if now.same_content(wrote) {
+        let is_nobodys = matches!(now, Image::File(_) | Image::Absent) && is_machine_managed(change.path.as_path());
+        if now.same_content(wrote) || is_nobodys {
             if let Some(seen) = seen {
                 self.contents.saw(change.path.clone(), seen);
             }
@@ -151,7 +156,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The path is as dryad left it: it gets back what it had.
+    /// The path is as dryad left it, or nobody's: it gets back what it had.
     fn restore(&mut self, change: &Change, now: Image, is_in_vault: bool) -> Verdict {
         if let Some(blob) = change.before.blob()
             && now.blob() != Some(blob)

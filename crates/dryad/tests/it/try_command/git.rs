@@ -80,3 +80,29 @@ fn every_git_command_that_loses_something_is_applied_and_undone_to_the_byte() {
         );
     }
 }
+
+#[test]
+fn an_index_that_was_only_refreshed_since_does_not_keep_an_undo_from_its_work() {
+    let scene = repository();
+    let home = scene.home().parent().unwrap().to_owned();
+    let index = || std::fs::read(scene.work().join(".git/index")).unwrap();
+    let state = "git status --porcelain && git rev-parse HEAD && git ls-files --stage";
+    let said = || {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", state]).current_dir(scene.work()).env("HOME", &home).env("GIT_OPTIONAL_LOCKS", "0");
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let before = (index(), said());
+    ended(scene.run(&["try", "--apply", "echo n > n; git add n; git commit -qm three n"]), 0);
+    let applied = index();
+    assert!(shell(&scene.work(), &home, "touch -d 2020-01-01 .gitignore; git status"));
+    let refreshed = index();
+    assert_ne!(refreshed, applied);
+    let undone = scene.run(&["undo"]).done();
+    assert!(undone.contains(".git/index  restored"), "{undone}");
+    assert!(shell(&scene.work(), &home, "git fsck --strict"), "the repository is sound");
+    assert_eq!((index(), said()), before);
+    scene.run(&["redo"]).done();
+    assert_eq!(index(), refreshed, "what stood there is brought back");
+    assert!(shell(&scene.work(), &home, "git fsck --strict && git cat-file -e HEAD:n"));
+}
