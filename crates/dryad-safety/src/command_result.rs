@@ -1,6 +1,6 @@
 //! What a finished command says to the model.
 
-use crate::rehearsal::Rehearsed;
+use crate::rehearsal::{Rehearsed, one_line};
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandSpec};
 use dryad_protocol::content::UserBlock;
@@ -57,7 +57,8 @@ fn notes(rehearsed: &Rehearsed, has_failed: bool) -> Vec<String> {
         false => "changed outside the granted roots; an undo will not take it back",
     };
     note(outside, rehearsed.outside_writes.iter().map(|write| write.path.to_string()).collect());
-    note("done, but not kept", rehearsed.not_carried.iter().map(ToString::to_string).collect());
+    let beside = if rehearsed.rung.is_dry_run() { "done, but not kept" } else { "done; an undo will not take it back" };
+    note(beside, rehearsed.not_carried.iter().map(ToString::to_string).collect());
     note("ended together with the command", rehearsed.left_running.clone());
     if has_failed {
         note("limits of this place", rehearsed.limits.iter().map(ToString::to_string).collect());
@@ -67,7 +68,7 @@ fn notes(rehearsed: &Rehearsed, has_failed: bool) -> Vec<String> {
 
 fn shortened(items: &[String]) -> String {
     const SHOWN: usize = 3;
-    let mut text = items.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let mut text = items.iter().take(SHOWN).map(|item| one_line(item)).collect::<Vec<_>>().join(", ");
     if items.len() > SHOWN {
         text.push_str(&format!(" and {} more", items.len() - SHOWN));
     }

@@ -16,7 +16,7 @@ pub use size::size;
 
 use super::difference;
 use crate::plan::Contents;
-use crate::rehearsal::{Network, NetworkAttempt, OutsideKind, Rehearsed};
+use crate::rehearsal::{Network, NetworkAttempt, OutsideKind, Rehearsed, one_line};
 use dryad_protocol::action::Preview;
 use dryad_protocol::change_set::Change;
 use dryad_protocol::command::{CommandEnd, CommandSpec};
@@ -78,7 +78,7 @@ impl Told<'_> {
     /// How it ended, and what that is worth.
     pub fn head(&self) -> String {
         let Self { command, rehearsed, .. } = self;
-        let mut text = format!("$ {}\n(in {})\n", command.command, command.cwd);
+        let mut text = format!("$ {}\n(in {})\n", command.command, one_line(&command.cwd.to_string()));
         let end = match rehearsed.outcome.end {
             CommandEnd::Exited { code } => format!("exit code {code}"),
             CommandEnd::TimedOut => format!("timed out after {} seconds", command.timeout_seconds),
@@ -128,7 +128,11 @@ impl Told<'_> {
             "written outside the granted roots, and not undone by an undo"
         };
         section(&mut text, heading, &outside);
-        section(&mut text, "done, but not carried over", &rehearsed.not_carried);
+        let heading = match rehearsed.rung.is_dry_run() {
+            true => "done, but not carried over",
+            false => "done, and not undone by an undo",
+        };
+        section(&mut text, heading, &rehearsed.not_carried);
         let stale: Vec<String> = rehearsed.changed_meanwhile.iter().map(|path| self.name(path)).collect();
         section(&mut text, "changed by somebody else meanwhile, so that nothing can be applied", &stale);
         let attempts: Vec<String> = rehearsed.network_attempts.iter().map(attempted).collect();
@@ -209,7 +213,7 @@ fn attempted(attempt: &NetworkAttempt) -> String {
 fn name(path: &FilePath, workdir: &Path) -> String {
     let path = path.as_path();
     let below = path.strip_prefix(workdir).ok().filter(|below| !below.as_os_str().is_empty());
-    below.unwrap_or(path).display().to_string()
+    one_line(&below.unwrap_or(path).to_string_lossy()).into_owned()
 }
 
 fn section<T: Display>(text: &mut String, heading: &str, items: &[T]) {
@@ -218,7 +222,7 @@ fn section<T: Display>(text: &mut String, heading: &str, items: &[T]) {
     }
     writeln!(text, "\n{heading}").ok();
     for item in items.iter().take(SHOWN) {
-        writeln!(text, "  {item}").ok();
+        writeln!(text, "  {}", one_line(&item.to_string())).ok();
     }
     let more = items.len().saturating_sub(SHOWN);
     if more > 0 {

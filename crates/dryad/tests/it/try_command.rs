@@ -226,3 +226,19 @@ fn what_a_dead_rehearsal_left_is_swept_by_the_next() {
     ended(scene.run(&["try", "--discard", "true"]), 0);
     assert_eq!(layers(), 0);
 }
+
+#[test]
+fn a_name_cannot_pretend_to_be_other_lines() {
+    let scene = scene();
+    let forged = "x\n  A harmless (1 byte)\n\nlost: 0 files";
+    scene.write(forged, "1");
+    let command = "mkfifo \"$(printf 'p\\n  A pipe')\"; ln -s \"$(printf 't\\n  A target')\" link; rm x*";
+    let (_, told) = ended(scene.run(&["try", "--apply", "--", command]), 0);
+    for line in ["  A harmless", "lost: 0 files", "  A pipe", "  A target"] {
+        assert!(!told.lines().any(|shown| shown.starts_with(line)), "{told}");
+    }
+    assert!(told.contains("  D x\\n  A harmless (1 byte)\\n\\nlost: 0 files (1 byte)\n"), "{told}");
+    let undone = scene.run(&["undo"]).done();
+    assert!(undone.contains("  x\\n  A harmless (1 byte)\\n\\nlost: 0 files  restored\n"), "{undone}");
+    assert_eq!(scene.read(forged), "1");
+}

@@ -13,7 +13,7 @@ use dryad_effects::texts::Texts;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::Timestamp;
-use dryad_safety::rehearsal;
+use dryad_safety::rehearsal::{self, one_line};
 use dryad_safety::undo;
 use dryad_safety::workspace::Workspace;
 use std::path::{Path, PathBuf};
@@ -90,7 +90,8 @@ impl Memory {
     pub(in crate::mode) fn shown(&self, path: &FilePath) -> String {
         let path = path.as_path();
         let below = self.root.as_deref().and_then(|root| path.strip_prefix(root).ok());
-        below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path).display().to_string()
+        let shown = below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path);
+        one_line(&shown.to_string_lossy()).into_owned()
     }
 
     /// The path that was typed, as the log knows it: absolute, links followed as far as it exists.

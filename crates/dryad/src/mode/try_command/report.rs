@@ -10,7 +10,7 @@ use dryad_protocol::command::CommandEnd;
 use dryad_protocol::image::Image;
 use dryad_safety::plan::Contents;
 use dryad_safety::preview::Told;
-use dryad_safety::rehearsal::{Network, OutsideKind, OutsideWrite};
+use dryad_safety::rehearsal::{Network, OutsideKind, OutsideWrite, one_line};
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal as _};
 
@@ -161,7 +161,7 @@ impl Trial {
 
     fn name(&self, change: &Change) -> String {
         let path = change.path.as_path();
-        path.strip_prefix(&self.workdir).unwrap_or(path).display().to_string()
+        one_line(&path.strip_prefix(&self.workdir).unwrap_or(path).to_string_lossy()).into_owned()
     }
 }
 
