@@ -7,7 +7,7 @@
 mod images;
 mod walk;
 
-pub(super) use images::strip;
+pub(super) use images::{attributes, strip};
 
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::image::BlobId;
@@ -44,6 +44,14 @@ pub enum Uncarried {
     SpecialFile,
     /// A pipe, a socket or a device was deleted, alone or with the directory it lies in.
     SpecialFileDeleted,
+    /// A pipe, a socket or a device that could not be deleted stands in the way of what the command put there.
+    Blocked,
+    /// A pipe, a socket or a device was really deleted.
+    SpecialFileGone,
+    /// A pipe, a socket or a device was really made.
+    SpecialFileStays,
+    /// What stood there was really changed, and could not be kept.
+    Lost,
     /// What stands there cannot be read, so that it could not be brought back.
     Unreadable,
     /// The file has, or gets, a second name; applying makes it a file of its own.
@@ -120,6 +128,10 @@ impl fmt::Display for NotCarried {
         let what = match self.what {
             Uncarried::SpecialFile => "a pipe, socket or device is not made",
             Uncarried::SpecialFileDeleted => "a pipe, socket or device is not deleted",
+            Uncarried::Blocked => "it is not made: a pipe, socket or device that is not deleted stands there",
+            Uncarried::SpecialFileGone => "a pipe, socket or device is gone and cannot be brought back",
+            Uncarried::SpecialFileStays => "a pipe, socket or device was made; an undo leaves it there",
+            Uncarried::Lost => "its former content could not be kept and cannot be brought back",
             Uncarried::Unreadable => "it cannot be read, so it is left alone",
             Uncarried::HardLink => "it becomes a file of its own instead of a second name",
             Uncarried::HardLinkBroken => "its other names keep the old content",

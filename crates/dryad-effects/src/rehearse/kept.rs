@@ -83,7 +83,9 @@ pub(super) fn changes(kept: Vec<Kept>) -> io::Result<Captured> {
         let after = match image_at(path.as_path()) {
             Ok(after) => after,
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                leave_out(Uncarried::SpecialFile);
+                if !matches!(before, Before::Special) {
+                    leave_out(Uncarried::SpecialFileStays);
+                }
                 continue;
             }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -92,9 +94,9 @@ pub(super) fn changes(kept: Vec<Kept>) -> io::Result<Captured> {
             }
             Err(error) => return Err(error),
         };
+        let is_special = matches!(before, Before::Special);
         let Some((before, file)) = before_image(before, &after)? else {
-            let gone = matches!(after, Image::Absent);
-            leave_out(if gone { Uncarried::SpecialFileDeleted } else { Uncarried::Unreadable });
+            leave_out(if is_special { Uncarried::SpecialFileGone } else { Uncarried::Lost });
             continue;
         };
         let change = Change { path, before, after };

@@ -1,5 +1,6 @@
 //! What came of a rehearsal, until it is applied or dropped.
 
+use super::bearing;
 use super::capture::{self, Content, NotCarried, OutsideWrite};
 use super::layers::Claim;
 use super::places::Scene;
@@ -109,10 +110,12 @@ impl Rehearsed {
     /// is applied so cannot be applied a second time, even if it failed.
     pub fn gifts(&self) -> Contents {
         let mut contents = Contents::default();
-        for content in &self.contents {
+        let claim = self.memory.as_ref().and(self._claims.first());
+        for (number, content) in self.contents.iter().enumerate() {
             // An attribute too many does less harm than a change that is not applied.
             capture::strip(&content.file).ok();
-            contents.give(content.path.clone(), content.blob, content.file.clone());
+            let copy = claim.and_then(|claim| bearing::copy_of(&content.file, claim, number));
+            contents.give(content.path.clone(), content.blob, copy.unwrap_or_else(|| content.file.clone()));
         }
         contents
     }

@@ -132,7 +132,7 @@ fn unsaid(pair: &Pair) -> Option<Uncarried> {
 }
 
 /// Names and values of the attributes that are not the kernel's own.
-fn attributes(path: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
+pub(in super::super) fn attributes(path: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut found: Vec<(Vec<u8>, Vec<u8>)> = attribute_names(path)
         .into_iter()
         .filter(|name| !name.starts_with(OWN))

@@ -73,6 +73,15 @@ enum Below {
     Nothing,
 }
 
+/// What becomes of something that the command removed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Rest {
+    /// It goes, with everything in it.
+    Goes,
+    /// It, or something in it, cannot be deleted by a change set.
+    Stays,
+}
+
 struct Walker {
     begun: FileTime,
     granted: bool,
@@ -94,7 +103,12 @@ impl Walker {
             Below::Nothing => None,
         };
         if is_whiteout(upper, &after) {
-            return before.map_or(Ok(()), |before| self.gone(real, before));
+            return before.map_or(Ok(()), |before| self.gone(real, before).map(drop));
+        }
+        if before.as_ref().is_some_and(is_special) {
+            // It is not deleted, so nothing can come in its place.
+            self.leave_out(real, Uncarried::Blocked);
+            return Ok(());
         }
         let kind = after.file_type();
         if kind.is_dir() {
@@ -104,8 +118,9 @@ impl Walker {
             self.leave_out(real, Uncarried::SpecialFile);
             return Ok(());
         }
-        if before.as_ref().is_some_and(Metadata::is_dir) {
-            self.entries_gone(real)?;
+        if before.as_ref().is_some_and(Metadata::is_dir) && self.entries_gone(real)? == Rest::Stays {
+            self.leave_out(real, Uncarried::Blocked);
+            return Ok(());
         }
         self.pair(real.to_owned(), before, Some((upper.to_owned(), after)));
         Ok(())
@@ -132,34 +147,42 @@ impl Walker {
         self.directory(real, upper, if stood { Below::Stands } else { Below::Nothing })
     }
 
-    /// Something of the real tree that the command removed, with everything in it.
-    fn gone(&mut self, real: &Path, before: Metadata) -> io::Result<()> {
-        let kind = before.file_type();
-        if !kind.is_dir() && !kind.is_file() && !kind.is_symlink() {
+    /// Something of the real tree that the command removed, with everything in it. A directory stays with what a change
+    /// set cannot delete in it.
+    fn gone(&mut self, real: &Path, before: Metadata) -> io::Result<Rest> {
+        if is_special(&before) {
             self.leave_out(real, Uncarried::SpecialFileDeleted);
-            return Ok(());
+            return Ok(Rest::Stays);
         }
-        let is_directory = kind.is_dir();
+        let is_directory = before.is_dir();
+        let place = self.found.pairs.len();
         self.pair(real.to_owned(), Some(before), None);
         // Outside the granted roots nobody wants to know each file.
-        if is_directory && self.granted { self.entries_gone(real) } else { Ok(()) }
+        let rest = if is_directory && self.granted { self.entries_gone(real)? } else { Rest::Goes };
+        if rest == Rest::Stays {
+            self.found.pairs.remove(place);
+        }
+        Ok(rest)
     }
 
-    fn entries_gone(&mut self, real: &Path) -> io::Result<()> {
+    fn entries_gone(&mut self, real: &Path) -> io::Result<Rest> {
         let names = match names(real) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 self.leave_out(real, Uncarried::Unreadable);
-                return Ok(());
+                return Ok(Rest::Goes);
             }
             other => other?,
         };
+        let mut rest = Rest::Goes;
         for name in names {
             let path = real.join(name);
-            if let Some(before) = at(&path)? {
-                self.gone(&path, before)?;
+            if let Some(before) = at(&path)?
+                && self.gone(&path, before)? == Rest::Stays
+            {
+                rest = Rest::Stays;
             }
         }
-        Ok(())
+        Ok(rest)
     }
 
     fn pair(&mut self, path: PathBuf, before: Option<Metadata>, after: Option<(PathBuf, Metadata)>) {
@@ -175,6 +198,12 @@ impl Walker {
     fn leave_out(&mut self, path: &Path, what: Uncarried) {
         self.found.not_carried.push(NotCarried { path: FilePath::new(path), what });
     }
+}
+
+/// Whether this is a pipe, a socket or a device.
+fn is_special(facts: &Metadata) -> bool {
+    let kind = facts.file_type();
+    !kind.is_dir() && !kind.is_file() && !kind.is_symlink()
 }
 
 /// When a file, its name or its bits were last changed.

@@ -1,7 +1,7 @@
 //! What commands do to a tree: rehearsed and applied must equal run directly, and undone must equal the original.
 
 use super::place::{Place, Print, difference, is_root, print_of};
-use dryad_effects::rehearse::Uncarried;
+use dryad_effects::rehearse::{RehearsalRequest, Rung, Uncarried};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -237,4 +237,63 @@ async fn ten_thousand_changed_files_are_read_fast_and_in_little_memory() {
     let reading = took - std::time::Duration::from_millis(rehearsed.outcome.duration_ms);
     // Ten times what it takes on a machine with nothing else to do.
     assert!(reading < std::time::Duration::from_secs(4), "{reading:?}");
+}
+
+#[tokio::test]
+async fn a_directory_stays_with_the_pipe_in_it_and_the_rest_is_applied() {
+    for rung in [Rung::Overlay, Rung::Tmpfs] {
+        let place = Place::new();
+        shell(
+            "mkdir -p p/in d m f; mkfifo p/q p/in/q f/q m/q lone; echo 1 > p/x; echo 2 > p/in/y; echo 3 > d/z; echo 4 > m/w",
+            &place.work(),
+        );
+        let before = print_of(&place.work().join("p"));
+        let command = "rm -rf p d; mv m n; rm -r f; echo file > f; rm lone; echo file > lone; echo k > k";
+        let request = RehearsalRequest { highest: rung, lowest: rung, ..place.request(command) };
+        let rehearsed = place.start(&request).await.unwrap();
+        let mut said: Vec<(String, Uncarried)> = rehearsed
+            .not_carried
+            .iter()
+            .map(|one| (one.path.as_path().strip_prefix(place.work()).unwrap().display().to_string(), one.what))
+            .collect();
+        said.sort_by(|a, b| a.0.cmp(&b.0));
+        let expected = [
+            ("f", Uncarried::Blocked),
+            ("f/q", Uncarried::SpecialFileDeleted),
+            ("lone", Uncarried::Blocked),
+            ("m/q", Uncarried::SpecialFileDeleted),
+            ("n/q", Uncarried::SpecialFile),
+            ("p/in/q", Uncarried::SpecialFileDeleted),
+            ("p/q", Uncarried::SpecialFileDeleted),
+        ];
+        assert_eq!(said, expected.map(|(name, what)| (name.to_owned(), what)));
+        place.apply(&rehearsed).unwrap();
+        let left = place.run_directly("find . -mindepth 1 ! -path './.dryad*' | sort | xargs", &place.work());
+        assert_eq!(left.1, "./f ./f/q ./k ./lone ./m ./m/q ./n ./n/w ./p ./p/in ./p/in/q ./p/q\n");
+        place.undo(&rehearsed).unwrap();
+        assert_eq!(print_of(&place.work().join("p")), before);
+        assert!(place.at("d/z").exists() && place.at("m/w").exists() && !place.at("k").exists());
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_written_to_keeps_its_owner_and_attributes() {
+    use std::os::unix::fs::MetadataExt as _;
+    for rung in [Rung::Overlay, Rung::Tmpfs] {
+        let place = Place::new();
+        let mark = "python3 -c 'import os; os.setxattr(\"file\", \"user.note\", b\"hi\")'";
+        shell(&format!("echo 1 > file; {mark}; chmod 640 file"), &place.work());
+        if is_root() {
+            std::os::unix::fs::chown(place.at("file"), Some(1234), Some(1235)).unwrap();
+        }
+        let facts = |name: &str| fs::metadata(place.at(name)).map(|facts| (facts.uid(), facts.gid(), facts.mode()));
+        let before = facts("file").unwrap();
+        let request = RehearsalRequest { highest: rung, lowest: rung, ..place.request("echo 2 >> file") };
+        let rehearsed = place.start(&request).await.unwrap();
+        place.apply(&rehearsed).unwrap();
+        assert_eq!(fs::read_to_string(place.at("file")).unwrap(), "1\n2\n");
+        assert_eq!(facts("file").unwrap(), before, "{rung}");
+        let look = "python3 -c 'import os; print(os.listxattr(\"file\"), os.getxattr(\"file\", \"user.note\"))'";
+        assert_eq!(place.run_directly(look, &place.work()).1, "['user.note'] b'hi'\n", "{rung}");
+    }
 }
