@@ -30,6 +30,8 @@ struct Snapshot {
     /// Granted roots that are everybody's, and not looked at.
     shared: Vec<PathBuf>,
     look: Look,
+    /// Directories whose entries could not be seen.
+    closed: HashSet<PathBuf>,
     store: PathBuf,
     /// Directories that are not looked at.
     left_out: Vec<PathBuf>,
@@ -83,8 +85,8 @@ impl Snapshot {
         DirBuilder::new().recursive(true).mode(0o700).create(&store)?;
         let left_out = request.hidden.iter().chain([&request.state]).filter_map(|path| path.canonicalize().ok());
         let left_out: Vec<PathBuf> = left_out.collect();
-        let look = look(&roots, &left_out)?;
-        let snapshot = Self { roots, shared, look, store, left_out };
+        let (look, closed) = look(&roots, &left_out)?;
+        let snapshot = Self { roots, shared, look, closed, store, left_out };
         snapshot.keep_copies(request.quota)?;
         Ok(snapshot)
     }
@@ -111,7 +113,7 @@ impl Snapshot {
 
     /// The second look.
     fn compare(self) -> io::Result<Captured> {
-        let now = look(&self.roots, &self.left_out)?;
+        let (now, _) = look(&self.roots, &self.left_out)?;
         let differs = |path: &PathBuf, before: &Metadata| now.get(path).is_none_or(|after| is_changed(before, after));
         let mut touched = Vec::new();
         for (path, facts) in self.look.iter().filter(|(path, facts)| differs(path, facts)) {
@@ -124,7 +126,9 @@ impl Snapshot {
             };
             touched.push(Kept { path: FilePath::new(path), before });
         }
-        let new = now.keys().filter(|path| !self.look.contains_key(*path));
+        // What could not be seen before is not new because it can be seen now.
+        let was_hidden = |path: &Path| path.ancestors().skip(1).any(|above| self.closed.contains(above));
+        let new = now.keys().filter(|path| !self.look.contains_key(*path) && !was_hidden(path));
         touched.extend(new.map(|path| Kept { path: FilePath::new(path), before: Before::Absent }));
         touched.sort_by(|a, b| a.path.cmp(&b.path));
         kept::changes(touched)
@@ -173,23 +177,29 @@ fn copy(from: &Path, facts: &Metadata, to: &Path) -> io::Result<()> {
     copied.inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
-/// Everything in the roots, by path.
-fn look(roots: &[PathBuf], left_out: &[PathBuf]) -> io::Result<Look> {
-    let mut look = Look::new();
+/// Everything in the roots, by path, and the directories whose entries cannot be seen.
+fn look(roots: &[PathBuf], left_out: &[PathBuf]) -> io::Result<(Look, HashSet<PathBuf>)> {
+    let (mut look, mut closed) = (Look::new(), HashSet::new());
     let mut todo = roots.to_vec();
     while let Some(path) = todo.pop() {
         let facts = match fs::symlink_metadata(&path) {
             Ok(facts) => facts,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                closed.extend(path.parent().map(Path::to_owned));
+                continue;
+            }
             Err(error) => return Err(error),
         };
         if facts.is_dir() && !left_out.contains(&path) {
-            // A directory that cannot be listed is one whose files cannot be changed either.
-            todo.extend(fs::read_dir(&path).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())));
+            match fs::read_dir(&path) {
+                Ok(entries) => todo.extend(entries.filter_map(|entry| Some(entry.ok()?.path()))),
+                Err(_) => drop(closed.insert(path.clone())),
+            }
         }
         if !left_out.contains(&path) {
             look.insert(path, facts);
         }
     }
-    Ok(look)
+    Ok((look, closed))
 }

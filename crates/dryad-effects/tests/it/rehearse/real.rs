@@ -3,9 +3,11 @@
 use super::changes::{CASES, CLOSED, FIXTURE, UNREADABLE, shell, unnumbered};
 use super::generated::Dice;
 use super::place::{LAST_WORDS, Place, Print, difference, eventually, is_root, print_of};
-use dryad_effects::rehearse::{OutsideKind, Rehearsal, RehearsalError, RehearsalRequest, Rehearsed, Rung};
+use dryad_effects::rehearse::{OutsideKind, Rehearsal, RehearsalError, RehearsalRequest, Rehearsed, Rung, Uncarried};
 use dryad_protocol::command::CommandEnd;
+use dryad_protocol::image::Image;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Mutex;
 
 fn on(place: &Place, rung: Rung, command: &str) -> RehearsalRequest {
@@ -120,7 +122,29 @@ async fn pipes_are_never_opened_and_what_is_left_running_is_ended() {
     assert_eq!(done.outcome.output.text, "through\nend\n");
     assert_eq!(done.left_running.len(), 1);
     eventually(|| (super::commands::is_running(&["sleep", &marker]) == 0).then_some(())).await;
-    assert_eq!(done.not_carried.len(), 1, "{:?}", done.not_carried);
+    let said: Vec<Uncarried> = done.not_carried.iter().map(|one| one.what).collect();
+    assert_eq!(said, [Uncarried::SpecialFileStays]);
+    let done = run_on(&place, Rung::Journal, "rm pipe").await;
+    assert!(done.not_carried[0].to_string().ends_with("is gone and cannot be brought back"), "{:?}", done.not_carried);
+}
+
+#[tokio::test]
+async fn what_lies_behind_a_directory_that_was_closed_is_not_forgotten() {
+    // Nothing is closed to root.
+    for rung in [Rung::Journal, Rung::Snapshot] {
+        for command in ["rm d/f; chmod 600 d", "echo x >> d/f; chmod 000 d", "echo x >> d/f; chmod 000 d/f d"] {
+            let place = Place::new();
+            shell("mkdir d; echo 1 > d/f", &place.work());
+            let done = run_on(&place, rung, command).await;
+            let bits = fs::metadata(place.at("d")).unwrap().permissions().mode() & 0o777;
+            assert_eq!((done.not_carried.len(), bits & 0o077), (0, 0), "{rung} {command}: {:?}", done.not_carried);
+            let paths: Vec<_> = done.changes.iter().map(|change| change.path.as_path().to_owned()).collect();
+            assert!(paths.contains(&place.at("d")) && paths.contains(&place.at("d/f")), "{rung} {command}: {paths:?}");
+            let mode = done.changes.iter().find(|change| change.path.as_path() == place.at("d")).map(|c| &c.after);
+            assert_eq!(mode, Some(&Image::Directory { mode: bits }), "{rung} {command}");
+            shell("chmod 700 d", &place.work());
+        }
+    }
 }
 
 #[tokio::test]
@@ -161,4 +185,15 @@ async fn a_second_snapshot_copies_only_what_is_new() {
     let second = kept();
     assert_eq!(second.len(), first.len());
     assert_eq!(second.iter().filter(|inode| !first.contains(inode)).count(), 1);
+}
+
+#[tokio::test]
+async fn what_a_closed_directory_held_is_not_new_when_it_is_opened() {
+    for bits in ["000", "600"] {
+        let place = Place::new();
+        shell(&format!("mkdir d; echo 1 > d/f; chmod {bits} d"), &place.work());
+        let done = run_on(&place, Rung::Snapshot, "chmod 755 d; echo n > n").await;
+        let paths: Vec<_> = done.changes.iter().map(|change| change.path.as_path().to_owned()).collect();
+        assert_eq!(paths, [place.at("d"), place.at("n")], "{bits}");
+    }
 }

@@ -113,3 +113,18 @@ fn the_quitting_key_is_for_the_command_alone() {
     scene.run(&["undo"]).done();
     assert!(!scene.work().join("begun").exists());
 }
+
+#[test]
+fn what_a_command_closed_behind_itself_is_taken_back() {
+    for rung in ["journal", "snapshot"] {
+        for command in ["rm sub/deep.txt; chmod 600 sub", "echo x >> sub/deep.txt; chmod 000 sub"] {
+            let scene = scene();
+            let before = print(&scene);
+            let mut trial = scene.command(&["try", "--apply", "--", command]);
+            let (_, told) = ended(finish(trial.env("DRYAD_REHEARSAL", rung).spawn().unwrap()), 0);
+            assert!(!told.contains("not undone by an undo"), "{rung} {command}: {told}");
+            scene.run(&["undo"]).done();
+            assert_eq!(print(&scene), before, "{rung} {command}");
+        }
+    }
+}
