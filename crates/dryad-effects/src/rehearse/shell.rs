@@ -5,7 +5,7 @@ use super::channel;
 use super::message::Play;
 use super::notify::{self, Watch};
 use crate::landlock::Floor;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capability_is_in_bounding_set, remove_capability_from_bounding_set,
     set_capabilities, set_no_new_privs,
@@ -78,6 +78,8 @@ pub(super) fn become_shell(play: &Play, bounds: &Bounds<'_>, link: &UnixStream) 
 
 fn try_to_become(play: &Play, bounds: &Bounds<'_>, link: &UnixStream) -> io::Error {
     let prepare = || -> io::Result<()> {
+        // Who watches it may be ended by force; it must not go on unwatched.
+        set_parent_process_death_signal(Some(Signal::KILL))?;
         if !play.terminal {
             rustix::process::setsid()?;
         }

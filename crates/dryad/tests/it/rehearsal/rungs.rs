@@ -1,7 +1,7 @@
 //! The same on every rung of the ladder, chosen by the environment's switch.
 
 use super::{CHANGES, log, print, results, scene};
-use crate::scene::{Outcome, Scene, finish, signal, until};
+use crate::scene::{Outcome, Scene, finish, is_alive, signal, until};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -74,14 +74,16 @@ fn between_two_looks_what_others_do_in_a_place_of_everybodys_is_not_claimed() {
 fn what_a_cancelled_call_has_really_changed_can_be_taken_back() {
     // One that will not go is ended by force, and what it had changed is found by the next start.
     for (kind, trap) in [(Signal::INT, ""), (Signal::TERM, ""), (Signal::TERM, "trap '' TERM; "), (Signal::KILL, "")] {
-        let waits = "echo 1 > notes.txt; rm -r sub; echo x > begun; while :; do sleep 0.01; done";
+        let waits = "echo 1 > notes.txt; rm -r sub; echo $$ > begun; while :; do sleep 0.01; done";
         let scene = scene(&[&format!("{trap}{waits}")]);
         let before = print(&scene);
         let mut program = scene.command(&["-p", "--script", "story.json", "x"]);
         let child = program.env("DRYAD_REHEARSAL", "journal").spawn().unwrap();
-        until("the command has begun", || scene.work().join("begun").exists().then_some(()));
+        let begun = || std::fs::read_to_string(scene.work().join("begun")).ok()?.trim().parse::<u32>().ok();
+        let command = until("the command has begun", begun);
         signal(child.id(), kind);
         assert_ne!(finish(child).code, Some(0));
+        until("the command is gone", || (!is_alive(command)).then_some(()));
         let rows = log(&scene);
         assert_eq!((rows.len(), &rows[0]["kind"]), (1, &json!("files")), "{kind:?} {trap}: {rows:?}");
         scene.run(&["undo"]).done();
