@@ -11,8 +11,8 @@
 //!                                                                            vault ─► journal settled
 //! ```
 //!
-//! New contents are written to `<file>.edit.tmp` beside the target and change places with it in one
-//! rename, so a reader sees the old file or the new one, never a part, and the old file itself is the
+//! New contents are written to a slot, `<file>.edit.tmp` beside the target or in the vault, and change places with it
+//! in one rename, so a reader sees the old file or the new one, never a part, and the old file itself is the
 //! before-image. What a dead process left half-done is found in its journal and finished or reversed by
 //! the next one ([`recover`]).
 //!
@@ -27,6 +27,7 @@ mod barrier;
 mod check;
 mod clear;
 mod recover;
+pub(crate) mod slots;
 mod stage;
 mod swap;
 pub(crate) mod unit;
@@ -35,11 +36,12 @@ pub use recover::{Direction, Records, Recovered};
 
 use crate::contents::Contents;
 use crate::journal::{Journal, Meta};
-use crate::vault::Vault;
+use crate::vault::{NewBatch, Vault};
 use clear::Staging;
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::operation::Outcome;
 use dryad_protocol::path::FilePath;
+use slots::{Berth, InVault};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -131,6 +133,13 @@ impl ApplyError {
     }
 }
 
+impl ApplyError {
+    /// Whether everything was put back because two places are not on one mount.
+    fn is_elsewhere(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::CrossesDevices)
+    }
+}
+
 /// A change to be applied.
 #[derive(Debug)]
 pub struct Request<'a> {
@@ -183,36 +192,62 @@ impl Applier {
         commit: &mut dyn FnMut(Outcome) -> io::Result<()>,
     ) -> Result<(), ApplyError> {
         let mut units = unit::units(request.changes)?;
-        unit::give_free_slots(&mut units);
         alike::distinct(request.changes)?;
         check::unchanged(request.changes, &units, request.contents)?;
         if units.is_empty() {
             return commit(Outcome::Applied).map_err(record_failed(&self.journal));
         }
-        let journal = self.begin(request, &units)?;
-        let (inodes, staging, done) = match self.stage(request.contents, &units, journal) {
-            Ok(inodes) => (inodes, Staging::Complete, self.carry_out(&units, commit)),
+        match self.apply_units(request, &mut units, InVault::Allowed, commit) {
+            // Two mounts of one file system look alike until something is to be moved between them.
+            Err(failure) if failure.is_elsewhere() && units.iter().any(|unit| unit.berth != Berth::Beside) => {
+                self.apply_units(request, &mut unit::units(request.changes)?, InVault::Refused, commit)
+            }
+            other => other,
+        }
+    }
+
+    fn apply_units(
+        &self,
+        request: &Request<'_>,
+        units: &mut [Unit],
+        in_vault: InVault,
+        commit: &mut dyn FnMut(Outcome) -> io::Result<()>,
+    ) -> Result<(), ApplyError> {
+        let batch = slots::give(units, request.contents, &self.vault, &self.owner(), in_vault);
+        let journal = self.begin(request, units, &batch)?;
+        let (inodes, staging, done) = match self.stage(request.contents, units, &batch, journal) {
+            Ok(inodes) => (inodes, Staging::Complete, self.carry_out(units, commit)),
             Err(failure) => (units.iter().map(stage::inode).collect(), Staging::Unfinished, Err(failure)),
         };
+        if units.iter().any(|unit| unit.berth != Berth::Beside) {
+            self.vault.forget_sightings();
+        }
         match done {
             Ok(proof) => {
                 // It has happened and is recorded. What is still to be put away is by the next start.
-                if let Err(error) = self.settle(&units) {
+                if let Err(error) = self.settle(units) {
                     tracing::warn!(%error, "former contents lie beside their files still");
                 }
                 proof
             }
-            Err(failure) => match self.reverse(request.contents, &units, &inodes, staging) {
-                stuck if stuck.is_empty() => Err(with_kept(failure, &units)),
+            Err(failure) => match self.reverse(request.contents, units, &inodes, staging) {
+                stuck if stuck.is_empty() => Err(with_kept(failure, units)),
                 paths => Err(ApplyError::Torn { failure: Box::new(failure), paths }),
             },
         }
     }
 
-    fn begin(&self, request: &Request<'_>, units: &[Unit]) -> Result<File, ApplyError> {
+    /// Names this workspace among those that share the vault.
+    fn owner(&self) -> String {
+        let state = self.journal.path().parent().and_then(Path::file_name);
+        state.map_or_else(|| "workspace".to_owned(), |name| name.to_string_lossy().into_owned())
+    }
+
+    fn begin(&self, request: &Request<'_>, units: &[Unit], batch: &NewBatch) -> Result<File, ApplyError> {
         let slots = units.iter().map(|unit| FilePath::new(&unit.slot)).collect();
         let root = self.root.as_ref().map(FilePath::new);
-        let meta = Meta { record: request.record.to_owned(), slots, root };
+        let batch = batch.directory().map(FilePath::new);
+        let meta = Meta { record: request.record.to_owned(), slots, root, batch };
         self.journal.begin(&meta, request.changes).map_err(|source| {
             self.journal.clear().ok();
             record_failed(&self.journal)(source)
@@ -220,8 +255,15 @@ impl Applier {
     }
 
     /// Puts everything new into its slot and makes it durable; returns the inodes of what lies there.
-    fn stage(&self, contents: &Contents, units: &[Unit], mut journal: File) -> Result<Vec<u64>, ApplyError> {
+    fn stage(
+        &self,
+        contents: &Contents,
+        units: &[Unit],
+        batch: &NewBatch,
+        mut journal: File,
+    ) -> Result<Vec<u64>, ApplyError> {
         stage::secure_before(units, &self.vault)?;
+        batch.make().map_err(io_error("keep former contents in", batch.directory().unwrap_or(Path::new(""))))?;
         swap::open_directories(units)?;
         let inodes = stage::stage(units, contents, &self.vault)?;
         self.journal.ready(&mut journal, &inodes).map_err(record_failed(&self.journal))?;
@@ -261,6 +303,7 @@ impl Applier {
         let stuck = |(unit, inode): (&Unit, u64)| unwind(unit, inode).err().map(|_| FilePath::new(unit.path()));
         let paths: Vec<FilePath> = units.iter().zip(inodes).rev().filter_map(stuck).collect();
         if paths.is_empty() {
+            self.vault.drop_empty(units.iter().filter(|unit| unit.berth == Berth::New).map(|unit| unit.slot.as_path()));
             self.journal.clear().ok();
         }
         paths
@@ -276,7 +319,7 @@ fn with_kept(failure: ApplyError, units: &[Unit]) -> ApplyError {
 }
 
 fn left_in_slots(units: &[Unit]) -> Vec<FilePath> {
-    let is_there = |unit: &&Unit| unit.slot.symlink_metadata().is_ok();
+    let is_there = |unit: &&Unit| unit.berth != Berth::Kept && unit.slot.symlink_metadata().is_ok();
     units.iter().filter(is_there).map(|unit| FilePath::new(&unit.slot)).collect()
 }
 

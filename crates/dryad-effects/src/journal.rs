@@ -51,6 +51,9 @@ pub(crate) struct Meta {
     /// Where the workspace lay, if that was known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) root: Option<FilePath>,
+    /// The batch that is made for it in the vault, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) batch: Option<FilePath>,
 }
 
 /// A journal as it was found.
@@ -285,7 +288,7 @@ mod tests {
     fn settled(directory: &Path) -> (Journal, PathBuf) {
         let (journal, log) = (Journal::new(directory.join("journal")), directory.join("log"));
         fs::write(&log, "a record\n").unwrap();
-        let meta = Meta { record: "a record".to_owned(), slots: Vec::new(), root: None };
+        let meta = Meta { record: "a record".to_owned(), slots: Vec::new(), root: None, batch: None };
         let mut file = journal.begin(&meta, &ChangeSet::default()).unwrap();
         journal.ready(&mut file, &[]).unwrap();
         journal.settle(&log).unwrap();

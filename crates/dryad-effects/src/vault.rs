@@ -6,6 +6,8 @@
 //! undo  ◄─ new file to swap in    ◄─ take  ◄──────┘
 //! ```
 //!
+//! The contents of large changes lie in [`batch`]es instead, where undo exchanges them without moving anything.
+//!
 //! A content is named by its BLAKE3 hash and stored once. The names of a content (`<hash>`, `<hash>.1`,
 //! `<hash>.2`, …) are its references, one each: there is no counter that could disagree with them. Any of
 //! the names will do; the plain one is only the first that is tried. Where the file system refuses one more
@@ -30,6 +32,7 @@
 //! Limitations: an image keeps mode and modification time, and so the vault need not: a file moved
 //! out has those of the first file with that content, its extended attributes, and its owner.
 
+mod batch;
 mod blob;
 mod calls;
 mod check;
@@ -42,6 +45,7 @@ mod leave;
 mod shelf;
 mod stream;
 
+pub(crate) use batch::{NewBatch, Pair};
 pub use blob::BlobReader;
 pub use check::Problem;
 pub use collect::{Collection, Usage};
@@ -49,6 +53,7 @@ pub use error::VaultError;
 pub use leave::Taken;
 
 use crate::disk;
+use batch::Batches;
 use calls::Calls;
 use dryad_protocol::image::BlobId;
 use error::io_error;
@@ -68,6 +73,7 @@ const TRIES: usize = 1000;
 #[derive(Clone, Debug)]
 pub struct Vault {
     layout: Arc<Layout>,
+    batches: Arc<Batches>,
     calls: Calls,
 }
 
@@ -102,9 +108,14 @@ impl Vault {
         self.neighbours().include(path)
     }
 
+    /// The file system that the vault lies on.
+    pub(crate) fn device(&self) -> Option<u64> {
+        device_of(self.layout.root())
+    }
+
     /// Answers [`Vault::is_beside`] for many paths.
     pub(crate) fn neighbours(&self) -> Neighbours {
-        Neighbours { device: device_of(self.layout.root()), last: None }
+        Neighbours { device: self.device(), last: None }
     }
 
     /// Fails with the directory that cannot be written to, if these contents could not come in for that.
@@ -146,7 +157,8 @@ impl Vault {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        Ok(Self { layout: Arc::new(Layout::new(&directory)), calls })
+        let (layout, batches) = (Layout::new(&directory), Batches::new(&directory));
+        Ok(Self { layout: Arc::new(layout), batches: Arc::new(batches), calls })
     }
 }
 

@@ -8,6 +8,7 @@
 //! The record of the change before this one becomes durable with it: until then that change's settled
 //! journal stood for it, and this change's will replace that.
 
+use super::slots::Berth;
 use super::unit::Unit;
 use crate::disk;
 use dryad_protocol::image::Image;
@@ -43,7 +44,9 @@ pub(super) fn barrier(units: &[Unit], journal: &File, log: &Path) -> io::Result<
 /// The staged files, if they are few and all of them on this device.
 fn few_staged(units: &[Unit], device: u64) -> io::Result<Option<Vec<File>>> {
     let mut files = Vec::new();
-    for path in units.iter().filter(|unit| unit.brings()).flat_map(staged_files) {
+    // What was kept is on the disk already.
+    let is_new = |unit: &&Unit| unit.brings() && unit.berth != Berth::Kept;
+    for path in units.iter().filter(is_new).flat_map(staged_files) {
         let file = match File::open(path) {
             // Nobody may read it, the owner neither.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),

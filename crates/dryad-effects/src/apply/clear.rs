@@ -1,5 +1,6 @@
 //! Empties slots: before-images go to the vault after the swap, what was staged goes when nothing came of it.
 
+use super::slots::Berth;
 use super::unit::{Item, Step, Unit, items};
 use super::{ApplyError, io_error};
 use crate::contents::Contents;
@@ -41,8 +42,8 @@ pub(super) enum Writers {
 /// Moves the before-images of units from their slots into the vault. Can be repeated. On an error as much is moved
 /// as can be.
 pub(super) fn absorb(units: &[Unit], vault: &Vault) -> Result<(), ApplyError> {
-    let takers = || units.iter().filter(|unit| unit.takes());
-    let (directories, others) = items(takers(), |change| &change.before);
+    let takers = units.iter().filter(|unit| unit.takes() && unit.berth == Berth::Beside);
+    let (directories, others) = items(takers, |change| &change.before);
     for item in directories.iter().filter(|item| item.is_own() && item.unit.step == Step::Replace) {
         fetch_rest(item.unit).map_err(io_error("clear what lay beside", item.path()))?;
     }
@@ -86,11 +87,12 @@ fn fetch_rest(unit: &Unit) -> io::Result<bool> {
 
 /// Removes what was staged in a unit's slot: contents that came from the vault go back to it.
 pub(super) fn unstage(unit: &Unit, contents: &Contents, vault: &Vault, staging: Staging) -> Result<(), ApplyError> {
-    if !unit.brings() {
+    if !unit.brings() || unit.berth == Berth::Kept {
         return Ok(());
     }
+    let is_ours = |blob: BlobId| unit.berth == Berth::New || contents.has(blob);
     let mut keep = |blob: BlobId, place: &Path, _: Option<&Metadata>| {
-        if contents.has(blob) { disk::remove_file(place) } else { vault.absorb(place, blob).map_err(in_vault) }
+        if is_ours(blob) { disk::remove_file(place) } else { vault.absorb(place, blob).map_err(in_vault) }
     };
     let (directories, others) = items([unit].into_iter(), |change| &change.after);
     open(&directories, |change| &change.after);
@@ -178,7 +180,8 @@ fn is_closed(image: &Image) -> bool {
 pub(super) fn is_being_cleared(unit: &Unit) -> bool {
     let rest = disk::resting_place(&unit.slot);
     let stood = unit.changes.iter().filter(|change| !matches!(change.before, Image::Absent));
-    rest.symlink_metadata().is_err()
+    unit.berth == Berth::Beside
+        && rest.symlink_metadata().is_err()
         && stood.into_iter().any(|change| match unit.in_slot(change.path.as_path()).symlink_metadata() {
             Ok(metadata) => is_closed(&change.before) && metadata.mode() & 0o7777 == OPENED,
             Err(_) => true,

@@ -12,12 +12,13 @@
 //! made again.
 
 use super::clear::{self, Staging};
+use super::slots::berth_of;
 use super::swap::{State, state, swap, swap_back};
 use super::unit::{Unit, units};
 use super::{Applier, ApplyError, check, stage};
 use crate::contents::Contents;
 use crate::disk;
-use crate::journal::{Found, Intent, Journal};
+use crate::journal::{Found, Intent, Journal, Meta};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::path::FilePath;
 use std::io;
@@ -110,7 +111,7 @@ impl Applier {
     /// Writes the record of the last settled change again if it was lost.
     fn recover_settled(&self, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {
         let Some(found) = self.journal.find_doubtful(&self.log).map_err(self.unread())? else { return Ok(None) };
-        let units = units_of(&found)?;
+        let units = self.units_of(&found)?;
         let inodes = found.ready.iter().flatten();
         for (unit, inode) in units.iter().zip(inodes).filter(|(unit, _)| !self.vault.is_beside(unit.path())) {
             // What was moved may have come back. Whatever else stands there is somebody's.
@@ -131,6 +132,18 @@ impl Applier {
         Ok(is_lost.then_some(recovered))
     }
 
+    /// The units of a change that was found, in the slots that it had.
+    fn units_of(&self, found: &Found) -> Result<Vec<Unit>, ApplyError> {
+        let Meta { slots, batch, .. } = &found.intent.meta;
+        let mut units = units(&found.intent.changes)?;
+        let mut slots = slots.iter();
+        for unit in &mut units {
+            unit.slot = slots.next().map(|slot| slot.as_path().to_owned()).unwrap_or_default();
+            unit.berth = berth_of(&unit.slot, &self.vault, batch.as_ref().map(FilePath::as_path));
+        }
+        Ok(units)
+    }
+
     fn sync_log(&self) -> Result<(), ApplyError> {
         let synced = std::fs::File::open(&self.log).and_then(|log| disk::sync(&log));
         synced.map_err(self.unrecorded())
@@ -142,7 +155,7 @@ impl Applier {
             return Ok(None);
         };
         let found = found.followed(self.root.as_deref());
-        let units = units_of(&found)?;
+        let units = self.units_of(&found)?;
         let direction = match &found.ready {
             None => {
                 self.take_back(&units, &[], Staging::Unfinished)?;
@@ -220,16 +233,6 @@ impl Applier {
             }
         }
     }
-}
-
-/// The units of a change that was found, in the slots that it had.
-fn units_of(found: &Found) -> Result<Vec<Unit>, ApplyError> {
-    let mut slots = found.intent.meta.slots.iter();
-    let mut units = units(&found.intent.changes)?;
-    for unit in &mut units {
-        unit.slot = slots.next().map(|slot| slot.as_path().to_owned()).unwrap_or_default();
-    }
-    Ok(units)
 }
 
 /// Whether before-images have begun to leave their slots, as they do when a change has been recorded.

@@ -3,6 +3,7 @@
 //! Directories are made first and get their bits last; what lies in them is made in between, by several threads
 //! when there is much.
 
+use super::slots::Berth;
 use super::unit::{Item, Unit, items};
 use super::{ApplyError, io_error};
 use crate::contents::Contents;
@@ -56,6 +57,13 @@ fn put(item: &Item<'_>, contents: &Contents, vault: &Vault) -> Result<u64, Apply
 
 fn put_file(item: &Item<'_>, image: &FileImage, contents: &Contents, vault: &Vault) -> Result<u64, ApplyError> {
     let place = item.place();
+    if item.unit.berth == Berth::Kept {
+        let dressed = fs::symlink_metadata(&place).and_then(|metadata| {
+            dress(&place, image, &metadata)?;
+            Ok(metadata.ino())
+        });
+        return dressed.map_err(io_error("set mode and time of what was kept of", item.path()));
+    }
     if let Some(bytes) = contents.get(image.blob) {
         return write(&place, &bytes, image).map_err(io_error("write beside", item.path()));
     }
@@ -97,7 +105,8 @@ fn dress(place: &Path, image: &FileImage, metadata: &Metadata) -> io::Result<()>
 /// afterwards: a full disk shows now, while nothing has been changed. So does a vault that lets nothing in.
 pub(super) fn secure_before(units: &[Unit], vault: &Vault) -> Result<(), ApplyError> {
     let mut neighbours = vault.neighbours();
-    let far = units.iter().filter(|unit| unit.takes() && !neighbours.include(unit.path()));
+    let is_far = |unit: &&Unit| unit.takes() && unit.berth == Berth::Beside && !neighbours.include(unit.path());
+    let far = units.iter().filter(is_far);
     for change in far.flat_map(|unit| &unit.changes) {
         if let Some(blob) = change.before.blob() {
             vault.put_file(change.path.as_path(), blob).map_err(|error| ApplyError::Io {
@@ -107,7 +116,8 @@ pub(super) fn secure_before(units: &[Unit], vault: &Vault) -> Result<(), ApplyEr
             })?;
         }
     }
-    let near = units.iter().filter(|unit| unit.takes() && neighbours.include(unit.path()));
+    let is_near = |unit: &&Unit| unit.takes() && unit.berth == Berth::Beside && neighbours.include(unit.path());
+    let near = units.iter().filter(is_near);
     let blobs = near.flat_map(|unit| &unit.changes).filter_map(|change| change.before.blob());
     vault.check_open_for(blobs).map_err(|(path, source)| {
         let path = FilePath::new(path);

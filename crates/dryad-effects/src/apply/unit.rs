@@ -5,13 +5,10 @@
 //! directory comes first, what closes one comes last.
 
 use super::ApplyError;
-use crate::beside::beside;
-use crate::parallel::in_parts;
+use super::slots::Berth;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::Image;
 use std::cmp::Reverse;
-use std::convert::Infallible;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// One rename's worth of a change set.
@@ -21,8 +18,10 @@ pub(crate) struct Unit {
     pub(crate) step: Step,
     /// The change of the unit's own path, then those of everything below it.
     pub(crate) changes: Vec<Change>,
-    /// The name beside it where the new content lies before, and the old content after.
+    /// Where the new content lies before, and the old content after.
     pub(crate) slot: PathBuf,
+    /// What kind of place that is.
+    pub(crate) berth: Berth,
 }
 
 /// What is done to a unit's path. The order is the order of execution.
@@ -114,36 +113,11 @@ pub(crate) fn units(changes: &ChangeSet) -> Result<Vec<Unit>, ApplyError> {
         if let Some(tree) = units.last_mut().filter(|unit| is_tree(unit) && is_below(change, unit.path())) {
             tree.changes.push(fits(tree, change)?.clone());
         } else if let Some(step) = step_of(change) {
-            units.push(Unit { step, changes: vec![change.clone()], slot: PathBuf::new() });
+            units.push(Unit { step, changes: vec![change.clone()], slot: PathBuf::new(), berth: Berth::Beside });
         }
     }
     units.sort_by_cached_key(|unit| (unit.step, Reverse(unit.path().components().count())));
     Ok(units)
-}
-
-/// Gives every unit a free slot.
-pub(crate) fn give_free_slots(units: &mut [Unit]) {
-    let find = |part: &[Unit]| Ok::<_, Infallible>(part.iter().map(|unit| free_slot(unit.path())).collect::<Vec<_>>());
-    let Ok(slots) = in_parts(units, find);
-    for (unit, slot) in units.iter_mut().zip(slots.into_iter().flatten()) {
-        unit.slot = slot;
-    }
-}
-
-/// `<path>.edit.tmp`, or the first free of `<path>.edit.tmp.1`, ….
-fn free_slot(path: &Path) -> PathBuf {
-    let first = beside(path, ".edit.tmp");
-    let name = |number: u32| {
-        let mut name = OsString::from(first.as_os_str());
-        if number > 0 {
-            name.push(format!(".{number}"));
-        }
-        PathBuf::from(name)
-    };
-    let is_free = |slot: &PathBuf| {
-        slot.symlink_metadata().is_err() && crate::disk::resting_place(slot).symlink_metadata().is_err()
-    };
-    (0..).map(name).find(is_free).unwrap_or_else(|| name(0))
 }
 
 fn step_of(change: &Change) -> Option<Step> {

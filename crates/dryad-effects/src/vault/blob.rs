@@ -65,18 +65,32 @@ impl Vault {
         let plain = self.layout.path(id, 0);
         match fs::symlink_metadata(&plain) {
             Ok(_) => Ok(true),
-            Err(error) if is_gone(&error) => Ok(!self.layout.numbers(id)?.is_empty()),
+            Err(error) if is_gone(&error) => {
+                Ok(!self.layout.numbers(id)?.is_empty() || !matches!(self.find_in_batches(id), Ok(None)))
+            }
             Err(error) => Err(io_error("look at", &plain)(error)),
         }
     }
 
     /// How many references to the content are kept.
     pub fn references(&self, id: BlobId) -> Result<usize, VaultError> {
-        Ok(self.layout.numbers(id)?.len())
+        Ok(self.layout.numbers(id)?.len() + self.count_in_batches(id))
+    }
+
+    /// Opens a content wherever it lies.
+    pub(super) fn find(&self, id: BlobId) -> Result<Blob, VaultError> {
+        match self.find_in_batches(id) {
+            Ok(Some(blob)) => Ok(blob),
+            Ok(None) => self.find_named(id),
+            Err(damage) => self.find_named(id).map_err(|error| match error {
+                VaultError::Missing { .. } => damage,
+                other => other,
+            }),
+        }
     }
 
     /// Opens a content by whichever name it has.
-    pub(super) fn find(&self, id: BlobId) -> Result<Blob, VaultError> {
+    pub(super) fn find_named(&self, id: BlobId) -> Result<Blob, VaultError> {
         let mut listed_none = false;
         self.retry(id, || {
             if let Some(blob) = self.open_name(id, 0)? {

@@ -1,5 +1,6 @@
 //! Reading everything, to name what is damaged before somebody needs it.
 
+use super::batch::Kept;
 use super::blob::open;
 use super::stream::hash_of;
 use super::{Vault, is_gone};
@@ -21,6 +22,14 @@ pub enum Problem {
         path: FilePath,
         /// The content that it should hold.
         id: BlobId,
+        /// The content that it holds.
+        found: BlobId,
+    },
+    /// A file of a large change that holds neither what stood there before the change nor what came after.
+    #[error("{path} is damaged: its content is {found}, which was never kept there")]
+    Strange {
+        /// The file.
+        path: FilePath,
         /// The content that it holds.
         found: BlobId,
     },
@@ -51,13 +60,32 @@ impl Vault {
         let unreadable = shelf.unreadable.into_iter();
         let unreadable = unreadable.map(|(path, source)| Problem::Unreadable { path: FilePath::new(path), source });
         let mut problems: Vec<_> = misplaced.chain(unreadable).collect();
-        let total = shelf.blobs.values().map(Vec::len).sum();
+        let kept = self.kept_in_batches().unwrap_or_else(|source| {
+            problems.push(Problem::Unreadable { path: FilePath::new(self.batches.directory()), source });
+            Vec::new()
+        });
+        let named: usize = shelf.blobs.values().map(Vec::len).sum();
+        let total = named + kept.len();
         let files = shelf.blobs.iter().flat_map(|(id, files)| files.iter().map(move |file| (*id, file)));
         for (done, (id, file)) in (1..).zip(files) {
             problems.extend(file.names.first().and_then(|path| problem_of(path, id)));
             progress(done, total);
         }
+        for (done, kept) in (named + 1..).zip(kept) {
+            problems.extend(strange(&kept));
+            progress(done, total);
+        }
         problems
+    }
+}
+
+fn strange(kept: &Kept) -> Option<Problem> {
+    let path = FilePath::new(&kept.path);
+    match open(&kept.path).and_then(|file| Ok((hash_of(&file)?, has_name(&file, &kept.path)?))) {
+        Ok((found, named)) if kept.may_hold(found) || !named => None,
+        Ok((found, _)) => Some(Problem::Strange { path, found }),
+        Err(error) if is_gone(&error) => None,
+        Err(source) => Some(Problem::Unreadable { path, source }),
     }
 }
 

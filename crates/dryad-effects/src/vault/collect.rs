@@ -1,5 +1,6 @@
 //! How much is kept, and making room: what nothing keeps goes, oldest first, until the rest fits.
 
+use super::batch::Kept;
 use super::error::{VaultError, io_error};
 use super::layout::writer_of;
 use super::shelf::{Moment, StoredFile};
@@ -8,6 +9,7 @@ use crate::disk;
 use dryad_protocol::image::BlobId;
 use rustix::process::{Pid, test_kill_process};
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -42,17 +44,26 @@ pub struct Collection {
 /// One content, as a candidate for removal.
 struct Candidate {
     arrived: Moment,
-    id: BlobId,
+    /// Which; nothing where it has to be read to tell.
+    id: Option<BlobId>,
     bytes: u64,
-    names: Vec<PathBuf>,
+    files: Files,
+}
+
+/// What holds a content.
+enum Files {
+    Named(Vec<PathBuf>),
+    InBatch(Kept),
 }
 
 impl Vault {
     /// Counts what is kept.
     pub fn usage(&self) -> Result<Usage, VaultError> {
         let shelf = self.whole_shelf()?;
-        let bytes = shelf.blobs.values().flatten().map(|file| file.bytes).sum();
-        Ok(Usage { blobs: shelf.blobs.len(), bytes })
+        let named: u64 = shelf.blobs.values().flatten().map(|file| file.bytes).sum();
+        let kept = self.kept_in_batches().map_err(io_error("look at", self.batches.directory()))?;
+        let bytes = named + kept.iter().map(Kept::bytes).sum::<u64>() + self.batches.index_bytes();
+        Ok(Usage { blobs: shelf.blobs.len() + kept.len(), bytes })
     }
 
     /// Removes contents that `keep` does not want, the longest kept first, until at most `quota` bytes are
@@ -86,21 +97,23 @@ impl Vault {
         dry_run: bool,
     ) -> Result<Collection, VaultError> {
         let shelf = self.whole_shelf()?;
-        let all = shelf.blobs.into_iter().filter_map(|(id, files)| Candidate::of(id, files));
-        let mut candidates: Vec<_> = all.collect();
-        candidates.sort_unstable_by_key(|candidate| (candidate.arrived, candidate.id));
+        let named = shelf.blobs.into_iter().filter_map(|(id, files)| Candidate::of(id, files));
+        let in_batches = self.kept_in_batches().map_err(io_error("look at", self.batches.directory()))?;
+        let mut candidates: Vec<_> = named.chain(in_batches.into_iter().map(Candidate::in_batch)).collect();
+        candidates.sort_by_key(|candidate| (candidate.arrived, candidate.id));
         let mut kept_bytes = candidates.iter().map(|candidate| candidate.bytes).sum();
         let mut removed = Vec::new();
         for candidate in candidates {
             if kept_bytes <= quota {
                 break;
             }
-            if may_go(candidate.arrived, &candidate.id) {
+            let Some(id) = candidate.content(self) else { continue };
+            if may_go(candidate.arrived, &id) {
                 if !dry_run {
                     candidate.remove()?;
                 }
                 kept_bytes -= candidate.bytes;
-                removed.push((candidate.id, candidate.bytes));
+                removed.push((id, candidate.bytes));
             }
         }
         let swept = sweep(&shelf.temporaries, dry_run)?;
@@ -113,12 +126,28 @@ impl Candidate {
         let arrived = files.iter().map(|file| file.arrived).max()?;
         let bytes = files.iter().map(|file| file.bytes).sum();
         let names = files.into_iter().flat_map(|file| file.names).collect();
-        Some(Self { arrived, id, bytes, names })
+        Some(Self { arrived, id: Some(id), bytes, files: Files::Named(names) })
+    }
+
+    fn in_batch(kept: Kept) -> Self {
+        let arrived = (kept.metadata.ctime(), kept.metadata.ctime_nsec());
+        Self { arrived, id: None, bytes: kept.bytes(), files: Files::InBatch(kept) }
+    }
+
+    /// Which content it is; nothing if it cannot be told.
+    fn content(&self, vault: &Vault) -> Option<BlobId> {
+        match &self.files {
+            Files::Named(_) => self.id,
+            Files::InBatch(kept) => vault.content_of(&kept.path).ok().flatten(),
+        }
     }
 
     /// Unlinks the names that were listed: a reference added since then stays.
     fn remove(&self) -> Result<(), VaultError> {
-        self.names.iter().try_for_each(|name| remove_if_there(name))
+        match &self.files {
+            Files::Named(names) => names.iter().try_for_each(|name| remove_if_there(name)),
+            Files::InBatch(kept) => kept.remove().map_err(io_error("unlink", &kept.path)),
+        }
     }
 }
 

@@ -42,7 +42,11 @@ impl Vault {
     /// [`Vault::take`], with a look at the file that was put at `to`.
     pub(crate) fn take_seen(&self, id: BlobId, to: &Path) -> Result<(Taken, Metadata), VaultError> {
         self.retry(id, || {
-            let blob = self.find(id)?;
+            let blob = match self.find_named(id) {
+                // What lies in a batch is for its owner to exchange, and stays.
+                Err(VaultError::Missing { .. }) => return self.copy_from_batch(id, to),
+                other => other?,
+            };
             if blob.metadata.nlink() > 1 {
                 return self.take_copy(&blob, to, Durable::AtTheBarrier);
             }
@@ -102,6 +106,14 @@ impl Vault {
         self.with_free_name(blob.id, 0, |name| (self.calls.rename_new)(to, name))
             .map(|_| None)
             .map_err(io_error("move back into the vault", to))
+    }
+
+    fn copy_from_batch(&self, id: BlobId, to: &Path) -> Result<Option<(Taken, Metadata)>, VaultError> {
+        let blob = self.find_in_batches(id)?.ok_or(VaultError::Missing { id })?;
+        if !self.write_out(&blob, to, Durable::AtTheBarrier)? {
+            return Ok(None);
+        }
+        fs::symlink_metadata(to).map(|copy| Some((Taken::Copied, copy))).map_err(io_error("look at", to))
     }
 
     /// Makes a copy at `to` and drops the reference for which it stands: both, or nothing.

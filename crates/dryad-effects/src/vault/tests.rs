@@ -1,5 +1,6 @@
 //! The vault on real files. What the file system at hand cannot do, or cannot refuse, goes through [`Calls`].
 
+mod batches;
 mod collecting;
 mod damage;
 mod elsewhere;

@@ -162,8 +162,11 @@ fn child() {
 
 pub(crate) fn run_child(root: &Path, task: &str, fault: &str, renames: Renames) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    if renames == Renames::Plain {
-        command.env("DRYAD_NO_EXCHANGE", "1");
+    match renames {
+        Renames::Exchange => {}
+        Renames::Plain => drop(command.env("DRYAD_NO_EXCHANGE", "1")),
+        Renames::InVault => drop(command.env("DRYAD_BATCH_FROM", "1")),
+        Renames::PlainInVault => drop(command.env("DRYAD_BATCH_FROM", "1").env("DRYAD_NO_EXCHANGE", "1")),
     }
     command
         .args(["--exact", "crash::child", "--nocapture"])
@@ -177,13 +180,17 @@ pub(crate) fn run_child(root: &Path, task: &str, fault: &str, renames: Renames) 
         .success()
 }
 
-/// What the file system can do.
+/// What the file system can do, and where slots lie.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Renames {
     /// Two names change places in one step.
     Exchange,
     /// It takes three.
     Plain,
+    /// In one step, with a slot in the vault, as in a large change.
+    InVault,
+    /// The same in three.
+    PlainInVault,
 }
 
 /// How many steps a task takes at a place.
@@ -194,14 +201,16 @@ pub(crate) fn steps(root: &Path, task: &str, renames: Renames) -> u64 {
 }
 
 /// A fresh place: laid out, and with the change applied when it is the undo that is tested.
-fn fresh(parent: &Path, task: &str) -> Place {
+fn fresh(parent: &Path, task: &str, renames: Renames) -> Place {
     let root = tempfile::tempdir_in(parent).unwrap().keep();
     let place = Place { root };
     place.lay_out();
     if task == "undo" {
-        let (changes, contents) = place.change();
-        place.apply(&changes, &contents, "applied");
+        let (changes, _) = place.change();
         fs::write(place.root.join("changes"), dryad_effects::change_codec::encode(&changes)).unwrap();
+        assert!(run_child(&place.root, "apply", "kill:0", renames));
+        let is_batched = matches!(renames, Renames::InVault | Renames::PlainInVault);
+        assert_eq!(place.root.join("vault/batches").exists(), is_batched);
     }
     place
 }
@@ -210,14 +219,14 @@ fn fresh(parent: &Path, task: &str) -> Place {
 fn survives_every_step(task: &str, record: &str, renames: Renames) {
     let parent = tempfile::tempdir().unwrap();
     let parent = parent.path().canonicalize().unwrap();
-    let reference = fresh(&parent, task);
+    let reference = fresh(&parent, task, renames);
     let before = reference.tree();
     let total = steps(&reference.root, task, renames);
     let after = reference.tree();
     assert!(total > 20 && before != after, "{total} steps");
     let (mut reversed, mut finished) = (0, 0);
     for step in 1..=total {
-        let place = fresh(&parent, task);
+        let place = fresh(&parent, task, renames);
         assert!(!run_child(&place.root, task, &format!("kill:{step}"), renames), "step {step} was not reached");
         // The recovery is killed as well, a little later each time.
         run_child(&place.root, "recover", &format!("kill:{}", step % 7 + 1), renames);
@@ -250,6 +259,13 @@ fn an_undo_killed_at_any_step_leaves_before_or_after() {
 }
 
 #[test]
+fn with_slots_in_the_vault_it_is_the_same() {
+    survives_every_step("apply", "applied", Renames::InVault);
+    survives_every_step("undo", "undone", Renames::InVault);
+    survives_every_step("undo", "undone", Renames::PlainInVault);
+}
+
+#[test]
 fn where_names_cannot_be_exchanged_it_is_the_same() {
     survives_every_step("apply", "applied", Renames::Plain);
     survives_every_step("undo", "undone", Renames::Plain);
@@ -261,15 +277,15 @@ fn where_names_cannot_be_exchanged_it_is_the_same() {
 fn a_power_cut_at_any_step_leaves_no_change_without_its_record() {
     let parent = tempfile::tempdir().unwrap();
     let parent = parent.path().canonicalize().unwrap();
-    let reference = fresh(&parent, "both");
+    let reference = fresh(&parent, "both", Renames::Exchange);
     let before = reference.tree();
     let (changes, contents) = reference.change();
     reference.apply(&changes, &contents, "applied");
     let after = reference.tree();
-    let total = steps(&fresh(&parent, "both").root, "both", Renames::Exchange);
+    let total = steps(&fresh(&parent, "both", Renames::Exchange).root, "both", Renames::Exchange);
     let mut seen = BTreeMap::new();
     for step in 1..=total {
-        let place = fresh(&parent, "both");
+        let place = fresh(&parent, "both", Renames::Exchange);
         assert!(!run_child(&place.root, "both", &format!("cut:{step}"), Renames::Exchange), "step {step}");
         let left = place.records().len();
         run_child(&place.root, "recover", &format!("kill:{}", step % 5 + 1), Renames::Exchange);
@@ -292,12 +308,12 @@ fn a_power_cut_at_any_step_leaves_no_change_without_its_record() {
 fn fails_cleanly_at_every_step(task: &str, kind: &str, renames: Renames) {
     let parent = tempfile::tempdir().unwrap();
     let parent = parent.path().canonicalize().unwrap();
-    let reference = fresh(&parent, task);
+    let reference = fresh(&parent, task, renames);
     let before = reference.tree();
     let total = steps(&reference.root, task, renames);
     let after = reference.tree();
     for step in 1..=total {
-        let place = fresh(&parent, task);
+        let place = fresh(&parent, task, renames);
         let succeeded = run_child(&place.root, task, &format!("{kind}:{step}"), renames);
         if succeeded {
             place.recover();
@@ -319,26 +335,29 @@ fn fails_cleanly_at_every_step(task: &str, kind: &str, renames: Renames) {
 fn a_full_disk_at_any_step_changes_all_or_nothing() {
     fails_cleanly_at_every_step("apply", "enospc", Renames::Exchange);
     fails_cleanly_at_every_step("undo", "enospc", Renames::Exchange);
+    fails_cleanly_at_every_step("apply", "enospc", Renames::InVault);
+    fails_cleanly_at_every_step("undo", "enospc", Renames::InVault);
 }
 
 #[test]
 fn a_broken_disk_at_any_step_changes_all_or_nothing() {
     fails_cleanly_at_every_step("apply", "eio", Renames::Exchange);
     fails_cleanly_at_every_step("undo", "eio", Renames::Exchange);
+    fails_cleanly_at_every_step("apply", "eio", Renames::InVault);
+    fails_cleanly_at_every_step("undo", "eio", Renames::InVault);
 }
 
 /// Lets somebody write to a file before each step of a task: what he writes is never lost.
-#[test]
-fn a_line_written_at_any_moment_is_in_the_file_afterwards() {
+fn keeps_a_line_written_at_any_moment(renames: Renames) {
     let parent = tempfile::tempdir().unwrap();
     let parent = parent.path().canonicalize().unwrap();
-    let total = steps(&fresh(&parent, "apply").root, "apply", Renames::Exchange);
+    let total = steps(&fresh(&parent, "apply", renames).root, "apply", renames);
     let (mut refused, mut applied) = (0, 0);
     for step in 1..=total {
-        let place = fresh(&parent, "apply");
+        let place = fresh(&parent, "apply", renames);
         let before = place.tree();
         let file = place.at("modified");
-        let succeeded = run_child(&place.root, "apply", &format!("write:{step}:{}", file.display()), Renames::Exchange);
+        let succeeded = run_child(&place.root, "apply", &format!("write:{step}:{}", file.display()), renames);
         let text = fs::read_to_string(&file).unwrap();
         assert!(text.ends_with("the user's\n"), "step {step}: {text:?}");
         let is_recorded = !place.records().is_empty();
@@ -355,4 +374,10 @@ fn a_line_written_at_any_moment_is_in_the_file_afterwards() {
         assert!(!place.root.join("journal").exists(), "step {step}: the journal is gone");
     }
     assert!(refused > 0 && applied > 0, "{refused} refused, {applied} applied");
+}
+
+#[test]
+fn a_line_written_at_any_moment_is_in_the_file_afterwards() {
+    keeps_a_line_written_at_any_moment(Renames::Exchange);
+    keeps_a_line_written_at_any_moment(Renames::InVault);
 }

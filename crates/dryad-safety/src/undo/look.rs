@@ -38,5 +38,5 @@ pub(super) fn look(changes: &[&Change], foreseen: &Foreseen, vault: &Vault) -> V
 /// content nothing is read, since nothing is needed.
 fn is_in_vault(change: &Change, vault: &Vault) -> bool {
     let replaced = change.before.blob().filter(|blob| change.after.blob() != Some(*blob));
-    replaced.is_some_and(|blob| vault.copy_to(blob, &mut io::sink()).is_ok())
+    replaced.is_some_and(|blob| vault.has_whole(blob))
 }

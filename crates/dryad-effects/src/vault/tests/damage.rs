@@ -79,6 +79,7 @@ fn checking_names_each_file_that_is_wrong() {
             Problem::Damaged { path, id, found } => damaged.push((path.as_path().to_owned(), id, found)),
             Problem::Misplaced { path } => misplaced.push(path.as_path().to_owned()),
             Problem::Unreadable { path, source } => panic!("{path}: {source}"),
+            Problem::Strange { path, found } => panic!("{path}: {found}"),
         }
     }
     misplaced.sort();

@@ -1,0 +1,257 @@
+//! Batches: the before-images of one large change, in the very files that the exchange left them in.
+//!
+//! ```text
+//! <vault>/batches/<owner>-<number>/index       the two contents of every slot, by the first half of their hashes
+//! <vault>/batches/<owner>-<number>/<k>/<slot>  the one of them that does not stand in the tree
+//! ```
+//!
+//! Moving ten thousand files under the names of their contents, and out again for an undo, takes longer than
+//! everything else that is done with them. So what replaces them is staged in slots in the vault; the exchange
+//! leaves the before-image in the slot, and that is where it stays. Undo and redo exchange the same two files again.
+//!
+//! Which of its two contents a slot holds is told by reading it, or by a sighting that still holds. Invariants:
+//! - Only the owner, who holds the lock of his workspace, exchanges a slot. Others copy.
+//! - A batch appears whole, with its index; its slots are filled later.
+//! - A content that many files of a change share is kept under its name instead: every slot has few rivals.
+
+mod known;
+
+use super::blob::{Blob, open};
+use super::error::{VaultError, io_error};
+use super::{Vault, is_gone};
+use crate::disk;
+use crate::fingerprint::{Sighting, see};
+use dryad_protocol::image::{BlobId, FileImage, Image};
+pub(super) use known::Batches;
+use known::{INDEX, Spot};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// How many slots lie in one directory.
+const PER_DIRECTORY: usize = 128;
+
+/// So many slots of a batch may have one content in common.
+const SHARED: usize = 16;
+
+/// Directories that become batches when they are complete begin with this.
+const UNFINISHED: &str = ".new-";
+
+/// The two contents that change places in a slot.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Pair {
+    /// What stood in the tree before the change.
+    pub(crate) before: BlobId,
+    /// What stands there after it.
+    pub(crate) after: BlobId,
+}
+
+/// A batch that is about to be made.
+#[derive(Debug)]
+pub(crate) struct NewBatch {
+    directory: PathBuf,
+    pairs: Vec<Pair>,
+    shares: HashMap<BlobId, usize>,
+}
+
+/// One file in a slot.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) path: PathBuf,
+    pub(super) metadata: Metadata,
+    /// The beginnings of the hashes that it may have.
+    spot: Spot,
+}
+
+impl NewBatch {
+    /// The next slot, which lies there once the batch is made; nothing if too many have one of these contents.
+    pub(crate) fn add(&mut self, pair: Pair) -> Option<PathBuf> {
+        for content in [pair.before, pair.after] {
+            let share = self.shares.entry(content).or_default();
+            *share += 1;
+            if *share > SHARED {
+                return None;
+            }
+        }
+        let slot = self.pairs.len();
+        self.pairs.push(pair);
+        Some(slot_in(&self.directory, slot))
+    }
+
+    /// Where it will lie, if it is needed at all.
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        (!self.pairs.is_empty()).then_some(self.directory.as_path())
+    }
+
+    /// Makes the batch with empty slots, if it has any.
+    pub(crate) fn make(&self) -> io::Result<()> {
+        let Some(directory) = self.directory() else { return Ok(()) };
+        let place = unfinished(directory);
+        fs::remove_dir_all(&place).ok();
+        if let Some(batches) = place.parent() {
+            crate::record_file::make_private_directory(batches)?;
+        }
+        disk::make_directory(&place, 0o700)?;
+        for number in 0..self.pairs.len().div_ceil(PER_DIRECTORY) {
+            disk::make_directory(&place.join(number.to_string()), 0o700)?;
+        }
+        disk::write(&mut disk::create(&place.join(INDEX))?, &known::encode(&self.pairs))?;
+        disk::rename_new(&place, directory)
+    }
+}
+
+impl Vault {
+    /// A batch for a change of this owner. Nothing is made yet.
+    pub(crate) fn new_batch(&self, owner: &str) -> NewBatch {
+        let directory = self.batches.next_name(owner);
+        NewBatch { directory, pairs: Vec::new(), shares: HashMap::new() }
+    }
+
+    /// Whether this is the place of a slot in a batch.
+    pub(crate) fn has_slot(&self, path: &Path) -> bool {
+        path.starts_with(self.batches.directory())
+    }
+
+    /// Removes the batches of these slots that hold nothing.
+    pub(crate) fn drop_empty<'p>(&self, slots: impl Iterator<Item = &'p Path>) {
+        let mut batches: Vec<&Path> =
+            slots.filter(|slot| self.has_slot(slot)).filter_map(|slot| slot.parent()?.parent()).collect();
+        batches.dedup();
+        for batch in batches {
+            fs::remove_dir_all(unfinished(batch)).ok();
+            remove_if_empty(batch);
+        }
+    }
+
+    /// The owner's slots that hold `wanted` and would hold `given` if both changed places.
+    pub(crate) fn slots_for(&self, owner: &str, wanted: BlobId, given: BlobId) -> Vec<PathBuf> {
+        let spots = self.batches.spots(wanted);
+        let fitting = spots.into_iter().filter(|spot| spot.other == known::key(given) && self.batches.is_of(owner, spot));
+        fitting.map(|spot| self.batches.path(&spot)).filter(|path| self.is_held_at(path, wanted)).collect()
+    }
+
+    /// Whether the content is kept, whole: a damaged one is not.
+    pub fn has_whole(&self, id: BlobId) -> bool {
+        self.find_in_batches(id).is_ok_and(|found| found.is_some()) || self.copy_to(id, &mut io::sink()).is_ok()
+    }
+
+    /// The content in a batch, if one holds it. Where it may have been, and something else is that was never put
+    /// there, it counts as damaged.
+    pub(super) fn find_in_batches(&self, id: BlobId) -> Result<Option<Blob>, VaultError> {
+        let mut damaged = None;
+        for spot in self.batches.spots(id) {
+            let path = self.batches.path(&spot);
+            match self.content_of(&path) {
+                Ok(Some(content)) if content == id => {}
+                Ok(Some(content)) if !spot.may_hold(content) => {
+                    damaged = Some(VaultError::Damaged { id });
+                    continue;
+                }
+                Ok(_) | Err(_) => continue,
+            }
+            match open(&path).and_then(|file| Ok((file.metadata()?, file))) {
+                Ok((metadata, file)) => return Ok(Some(Blob { id, path, file, metadata })),
+                Err(error) if is_gone(&error) => {}
+                Err(error) => return Err(io_error("open", &path)(error)),
+            }
+        }
+        damaged.map_or(Ok(None), Err)
+    }
+
+    /// In how many slots the content lies.
+    pub(super) fn count_in_batches(&self, id: BlobId) -> usize {
+        let spots = self.batches.spots(id);
+        spots.iter().filter(|spot| self.is_held_at(&self.batches.path(spot), id)).count()
+    }
+
+    /// Every file in a slot.
+    pub(super) fn kept_in_batches(&self) -> io::Result<Vec<Kept>> {
+        let mut kept = Vec::new();
+        for spot in self.batches.all()? {
+            let path = self.batches.path(&spot);
+            match fs::symlink_metadata(&path) {
+                Ok(metadata) => kept.push(Kept { path, metadata, spot }),
+                Err(error) if is_gone(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Slots were exchanged: what was seen in them does not hold any more.
+    pub(crate) fn forget_sightings(&self) {
+        self.batches.forget_sightings();
+    }
+
+    /// What a slot holds.
+    pub(super) fn content_of(&self, slot: &Path) -> io::Result<Option<BlobId>> {
+        if let Some(seen) = self.batches.seen(slot).filter(|seen| seen.holds_at(slot)) {
+            return Ok(seen.image().blob());
+        }
+        let seen: Sighting = see(slot, &any_file())?;
+        let content = seen.image().blob();
+        self.batches.saw(slot, seen);
+        Ok(content)
+    }
+
+    fn is_held_at(&self, slot: &Path, id: BlobId) -> bool {
+        matches!(self.content_of(slot), Ok(Some(content)) if content == id)
+    }
+}
+
+impl Kept {
+    /// Whether this is one of the contents that the slot is for.
+    pub(super) fn may_hold(&self, content: BlobId) -> bool {
+        self.spot.may_hold(content)
+    }
+
+    /// How long it is.
+    pub(super) fn bytes(&self) -> u64 {
+        self.metadata.size()
+    }
+
+    /// Removes the file, and the batch with the last of its files.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        match disk::remove_file(&self.path) {
+            Err(error) if !is_gone(&error) => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        if let Some(batch) = self.path.parent().and_then(Path::parent) {
+            remove_if_empty(batch);
+        }
+        Ok(())
+    }
+}
+
+/// Removes a batch none of whose slots holds anything. What is not empty stays.
+fn remove_if_empty(batch: &Path) {
+    let directories = || fs::read_dir(batch).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
+    let has_files = |directory: &Path| fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some());
+    if directories().filter(|path| path.is_dir()).any(|directory| has_files(&directory)) {
+        return;
+    }
+    for directory in directories().filter(|path| path.is_dir()) {
+        disk::remove_directory(&directory).ok();
+    }
+    disk::remove_file(&batch.join(INDEX)).ok();
+    disk::remove_directory(batch).ok();
+}
+
+/// Where a batch is put together.
+fn unfinished(batch: &Path) -> PathBuf {
+    let mut name = OsString::from(UNFINISHED);
+    name.push(batch.file_name().unwrap_or_default());
+    batch.with_file_name(name)
+}
+
+fn slot_in(batch: &Path, slot: usize) -> PathBuf {
+    batch.join((slot / PER_DIRECTORY).to_string()).join(slot.to_string())
+}
+
+/// A file of which nothing is known.
+fn any_file() -> Image {
+    Image::File(FileImage { blob: BlobId::from_hash([0; 32]), size: 0, mode: 0, modified: None })
+}

@@ -1,0 +1,201 @@
+//! What the indexes of all batches say, read once and again when batches have come or gone.
+//!
+//! An index is the magic and, for every slot, the first halves of two hashes: enough to find a content by, and half
+//! the room. What is found counts only if its whole hash is right.
+
+use super::{Pair, UNFINISHED, slot_in};
+use crate::fingerprint::Sighting;
+use dryad_protocol::image::BlobId;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// The name of the index in a batch.
+pub(super) const INDEX: &str = "index";
+
+const MAGIC: &[u8; 8] = b"DRYADB1\n";
+const HALF: usize = 16;
+
+/// The first half of a content's hash.
+pub(super) type Key = [u8; HALF];
+
+/// One of the two contents of a slot.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Spot {
+    pub(super) content: Key,
+    /// Counted from the newest batch.
+    batch: u32,
+    slot: u32,
+    /// The content that it changes places with.
+    pub(super) other: Key,
+}
+
+/// All batches of a vault.
+#[derive(Debug)]
+pub(in crate::vault) struct Batches {
+    directory: PathBuf,
+    known: Mutex<Known>,
+    /// What slots were seen to hold.
+    seen: Mutex<HashMap<PathBuf, Sighting>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// When the directory of batches was changed last, as of reading it.
+    changed: Option<SystemTime>,
+    /// The newest first.
+    batches: Vec<PathBuf>,
+    /// Sorted by content.
+    spots: Vec<Spot>,
+}
+
+impl Batches {
+    pub(in crate::vault) fn new(vault: &Path) -> Self {
+        Self { directory: vault.join("batches"), known: Mutex::default(), seen: Mutex::default() }
+    }
+
+    pub(in crate::vault) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// A name for the owner's next batch, above all that he has.
+    pub(super) fn next_name(&self, owner: &str) -> PathBuf {
+        let names = names(&self.directory).unwrap_or_default();
+        let numbers = names.iter().filter_map(|name| number_of(name)).filter(|(of, _)| *of == owner);
+        let number = numbers.map(|(_, number)| number).max().map_or(1, |number| number + 1);
+        self.directory.join(format!("{owner}-{number:08}"))
+    }
+
+    /// Where this content may lie, in the newest batch first.
+    pub(super) fn spots(&self, id: BlobId) -> Vec<Spot> {
+        let content = key(id);
+        self.with_known(|known| {
+            let first = known.spots.partition_point(|spot| spot.content < content);
+            known.spots.iter().skip(first).take_while(|spot| spot.content == content).copied().collect()
+        })
+        .unwrap_or_default()
+    }
+
+    /// Every slot, once.
+    pub(super) fn all(&self) -> io::Result<Vec<Spot>> {
+        let mut spots = self.with_known(|known| known.spots.clone())?;
+        spots.sort_unstable_by_key(|spot| (spot.batch, spot.slot));
+        spots.dedup_by_key(|spot| (spot.batch, spot.slot));
+        Ok(spots)
+    }
+
+    pub(super) fn path(&self, spot: &Spot) -> PathBuf {
+        let batch = self.lock().batches.get(spot.batch as usize).cloned().unwrap_or_default();
+        slot_in(&batch, spot.slot as usize)
+    }
+
+    pub(super) fn is_of(&self, owner: &str, spot: &Spot) -> bool {
+        let known = self.lock();
+        let name = known.batches.get(spot.batch as usize).and_then(|batch| batch.file_name()?.to_str());
+        name.and_then(number_of).is_some_and(|(of, _)| of == owner)
+    }
+
+    /// The bytes of all indexes.
+    pub(in crate::vault) fn index_bytes(&self) -> u64 {
+        let batches = self.with_known(|known| known.batches.clone()).unwrap_or_default();
+        batches.iter().filter_map(|batch| Some(fs::metadata(batch.join(INDEX)).ok()?.len())).sum()
+    }
+
+    pub(super) fn seen(&self, slot: &Path) -> Option<Sighting> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(slot).cloned()
+    }
+
+    pub(super) fn saw(&self, slot: &Path, sighting: Sighting) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(slot.to_owned(), sighting);
+    }
+
+    pub(super) fn forget_sightings(&self) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_known<T>(&self, look: impl FnOnce(&Known) -> T) -> io::Result<T> {
+        let changed = match fs::metadata(&self.directory) {
+            Ok(metadata) => Some(metadata.modified()?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let mut known = self.lock();
+        if known.changed != changed {
+            *known = Known { changed, ..Known::read(&self.directory)? };
+        }
+        Ok(look(&known))
+    }
+}
+
+impl Spot {
+    /// Whether this is one of the two contents of the slot.
+    pub(super) fn may_hold(&self, content: BlobId) -> bool {
+        [self.content, self.other].contains(&key(content))
+    }
+}
+
+impl Known {
+    fn read(directory: &Path) -> io::Result<Self> {
+        let mut names = names(directory)?;
+        names.retain(|name| number_of(name).is_some());
+        names.sort_unstable_by_key(|name| Reverse(number_of(name).map(|(_, number)| number)));
+        let batches: Vec<PathBuf> = names.iter().map(|name| directory.join(name)).collect();
+        let mut spots = Vec::new();
+        for (batch, path) in (0..).zip(&batches) {
+            // One that is being removed has none.
+            let index = fs::read(path.join(INDEX)).unwrap_or_default();
+            spots.extend(decode(&index, batch));
+        }
+        spots.sort_unstable();
+        Ok(Self { changed: None, batches, spots })
+    }
+}
+
+/// An index of these slots.
+pub(super) fn encode(pairs: &[Pair]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(MAGIC.len() + pairs.len() * 2 * HALF);
+    bytes.extend_from_slice(MAGIC);
+    for pair in pairs {
+        bytes.extend_from_slice(&key(pair.before));
+        bytes.extend_from_slice(&key(pair.after));
+    }
+    bytes
+}
+
+/// Both spots of every slot that is whole in an index.
+fn decode(index: &[u8], batch: u32) -> impl Iterator<Item = Spot> {
+    let halves = index.strip_prefix(MAGIC).unwrap_or_default().as_chunks::<HALF>().0;
+    let pairs = halves.as_chunks::<2>().0;
+    (0..).zip(pairs).flat_map(move |(slot, [before, after])| {
+        [(*before, *after), (*after, *before)].map(|(content, other)| Spot { content, batch, slot, other })
+    })
+}
+
+/// What a content is found by.
+pub(super) fn key(id: BlobId) -> Key {
+    let [first, _] = id.as_hash().as_chunks::<HALF>().0 else { return [0; HALF] };
+    *first
+}
+
+/// Whose batch this is, and which of his.
+fn number_of(name: &str) -> Option<(&str, u64)> {
+    let (owner, number) = name.rsplit_once('-').filter(|_| !name.starts_with(UNFINISHED))?;
+    Some((owner, number.parse().ok()?))
+}
+
+fn names(directory: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    entries.filter_map(|entry| entry.map(|entry| entry.file_name().into_string().ok()).transpose()).collect()
+}
