@@ -214,8 +214,8 @@ impl Applier {
         commit: &mut dyn FnMut(Outcome) -> io::Result<()>,
     ) -> Result<(), ApplyError> {
         let batch = slots::give(units, request.contents, &self.vault, &self.owner(), in_vault);
-        let journal = self.begin(request, units, &batch)?;
-        let (inodes, staging, done) = match self.stage(request.contents, units, &batch, journal) {
+        let journal = self.begin(request, units, batch.as_ref())?;
+        let (inodes, staging, done) = match self.stage(request.contents, units, batch.as_ref(), journal) {
             Ok(inodes) => (inodes, Staging::Complete, self.carry_out(units, commit)),
             Err(failure) => (units.iter().map(stage::inode).collect(), Staging::Unfinished, Err(failure)),
         };
@@ -243,10 +243,10 @@ impl Applier {
         state.map_or_else(|| "workspace".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
-    fn begin(&self, request: &Request<'_>, units: &[Unit], batch: &NewBatch) -> Result<File, ApplyError> {
+    fn begin(&self, request: &Request<'_>, units: &[Unit], batch: Option<&NewBatch>) -> Result<File, ApplyError> {
         let slots = units.iter().map(|unit| FilePath::new(&unit.slot)).collect();
         let root = self.root.as_ref().map(FilePath::new);
-        let batch = batch.directory().map(FilePath::new);
+        let batch = batch.map(|batch| FilePath::new(batch.directory()));
         let meta = Meta { record: request.record.to_owned(), slots, root, batch };
         self.journal.begin(&meta, request.changes).map_err(|source| {
             self.journal.clear().ok();
@@ -259,11 +259,13 @@ impl Applier {
         &self,
         contents: &Contents,
         units: &[Unit],
-        batch: &NewBatch,
+        batch: Option<&NewBatch>,
         mut journal: File,
     ) -> Result<Vec<u64>, ApplyError> {
         stage::secure_before(units, &self.vault)?;
-        batch.make().map_err(io_error("keep former contents in", batch.directory().unwrap_or(Path::new(""))))?;
+        if let Some(batch) = batch {
+            batch.make().map_err(io_error("keep former contents in", batch.directory()))?;
+        }
         swap::open_directories(units)?;
         let inodes = stage::stage(units, contents, &self.vault)?;
         self.journal.ready(&mut journal, &inodes).map_err(record_failed(&self.journal))?;

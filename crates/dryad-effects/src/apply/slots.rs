@@ -55,18 +55,16 @@ struct Chance {
     kept: Vec<PathBuf>,
 }
 
-/// Gives every unit a slot; the batch that has to be made for them.
+/// Gives every unit a slot; the batch that has to be made for them, if there is one.
 pub(super) fn give(
     units: &mut [Unit],
     contents: &Contents,
     vault: &Vault,
     owner: &str,
     in_vault: InVault,
-) -> NewBatch {
-    let mut batch = vault.new_batch(owner);
-    if in_vault == InVault::Allowed && is_worth_it(units, contents) {
-        berth(units, contents, vault, owner, &mut batch);
-    }
+) -> Option<NewBatch> {
+    let is_worth_it = in_vault == InVault::Allowed && is_worth_it(units, contents);
+    let batch = is_worth_it.then(|| berth(units, contents, vault, owner));
     let find = |part: &[Unit]| {
         let slots = part.iter().map(|unit| (unit.berth == Berth::Beside).then(|| free_slot(unit.path())));
         Ok::<_, Infallible>(slots.collect::<Vec<_>>())
@@ -75,7 +73,7 @@ pub(super) fn give(
     for (unit, slot) in units.iter_mut().zip(slots.into_iter().flatten()) {
         unit.slot = slot.unwrap_or(std::mem::take(&mut unit.slot));
     }
-    batch
+    batch.filter(|batch| !batch.is_empty())
 }
 
 /// What kind of slot this is, of a change that made this batch.
@@ -93,7 +91,8 @@ fn is_worth_it(units: &[Unit], contents: &Contents) -> bool {
     pairs().count() >= many() || pairs().any(|pair| !contents.has(pair.after))
 }
 
-fn berth(units: &mut [Unit], contents: &Contents, vault: &Vault, owner: &str, batch: &mut NewBatch) {
+/// Gives slots in the vault to those units that can have one.
+fn berth(units: &mut [Unit], contents: &Contents, vault: &Vault, owner: &str) -> NewBatch {
     let device = vault.device();
     let look = |part: &[Unit]| {
         let chance = |unit: &Unit| {
@@ -107,15 +106,19 @@ fn berth(units: &mut [Unit], contents: &Contents, vault: &Vault, owner: &str, ba
     let Ok(chances) = in_parts(units, look);
     let chances: Vec<Option<Chance>> = chances.into_iter().flatten().collect();
     let is_large = chances.iter().flatten().filter(|chance| chance.kept.is_empty()).count() >= many();
-    let mut used = HashSet::new();
+    let (mut batch, mut used) = (vault.new_batch(owner), HashSet::new());
     for (unit, chance) in units.iter_mut().zip(chances) {
         let Some(chance) = chance else { continue };
         if let Some(slot) = chance.kept.into_iter().find(|slot| used.insert(slot.clone())) {
             (unit.berth, unit.slot) = (Berth::Kept, slot);
-        } else if is_large && contents.has(chance.pair.after) && let Some(slot) = batch.add(chance.pair) {
+        } else if is_large
+            && contents.has(chance.pair.after)
+            && let Some(slot) = batch.add(chance.pair)
+        {
             (unit.berth, unit.slot) = (Berth::New, slot);
         }
     }
+    batch
 }
 
 /// The contents of a unit that puts one file in the place of another, each of which its owner may read.

@@ -81,15 +81,19 @@ impl NewBatch {
         Some(slot_in(&self.directory, slot))
     }
 
-    /// Where it will lie, if it is needed at all.
-    pub(crate) fn directory(&self) -> Option<&Path> {
-        (!self.pairs.is_empty()).then_some(self.directory.as_path())
+    /// Where it lies once it is made.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
     }
 
-    /// Makes the batch with empty slots, if it has any.
+    /// Whether it has no slots.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// Makes the batch with empty slots.
     pub(crate) fn make(&self) -> io::Result<()> {
-        let Some(directory) = self.directory() else { return Ok(()) };
-        let place = unfinished(directory);
+        let place = unfinished(&self.directory);
         fs::remove_dir_all(&place).ok();
         if let Some(batches) = place.parent() {
             crate::record_file::make_private_directory(batches)?;
@@ -99,7 +103,7 @@ impl NewBatch {
             disk::make_directory(&place.join(number.to_string()), 0o700)?;
         }
         disk::write(&mut disk::create(&place.join(INDEX))?, &known::encode(&self.pairs))?;
-        disk::rename_new(&place, directory)
+        disk::rename_new(&place, &self.directory)
     }
 }
 
@@ -129,7 +133,8 @@ impl Vault {
     /// The owner's slots that hold `wanted` and would hold `given` if both changed places.
     pub(crate) fn slots_for(&self, owner: &str, wanted: BlobId, given: BlobId) -> Vec<PathBuf> {
         let spots = self.batches.spots(wanted);
-        let fitting = spots.into_iter().filter(|spot| spot.other == known::key(given) && self.batches.is_of(owner, spot));
+        let fitting =
+            spots.into_iter().filter(|spot| spot.other == known::key(given) && self.batches.is_of(owner, spot));
         fitting.map(|spot| self.batches.path(&spot)).filter(|path| self.is_held_at(path, wanted)).collect()
     }
 

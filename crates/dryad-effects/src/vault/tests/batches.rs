@@ -76,7 +76,9 @@ fn what_was_never_put_into_a_slot_is_damage() {
     assert!(matches!(bench.vault.read(id), Err(VaultError::Damaged { .. })));
     assert!(bench.vault.contains(id).unwrap() && !bench.vault.has_whole(id));
     match bench.vault.verify(&|_, _| {}).as_slice() {
-        [Problem::Strange { path, found }] => assert_eq!((path.as_path(), *found), (slots[0].as_path(), blob_id(b"onE"))),
+        [Problem::Strange { path, found }] => {
+            assert_eq!((path.as_path(), *found), (slots[0].as_path(), blob_id(b"onE")))
+        }
         problems => panic!("{problems:?}"),
     }
     // The same content under its name is as good.
