@@ -3,6 +3,9 @@
 //! A workspace has an id file, `.dryad/workspace-id`, so that its log follows when the directory is
 //! moved. Without one, the workspace is the git repository around the directory, or the directory. Where
 //! no id file can be made, the id is made from the path: the log is then bound to that place.
+//!
+//! A copy of a workspace has its id, too. The note `<state>/root` lists the places where the id was seen, so that each
+//! of them can tell of the others; what is gone, or has got another id, drops out when the next one looks.
 
 use crate::disk;
 use crate::fingerprint::blob_id;
@@ -11,6 +14,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// The folder in the root of a workspace that holds its id.
@@ -34,7 +38,8 @@ pub struct Identity {
 pub fn find(directory: &Path, states: &Path) -> io::Result<Option<Identity>> {
     for root in directory.ancestors() {
         if let Some(id) = read(root)? {
-            return Ok(Some(Identity { twin: twin(root, &id, states), root: root.to_owned(), id }));
+            let twin = twins(root, &id, &states.join(&id)).into_iter().next();
+            return Ok(Some(Identity { twin, root: root.to_owned(), id }));
         }
     }
     let bound = bound_to(repository_around(directory));
@@ -57,9 +62,9 @@ pub fn find_or_make(directory: &Path, states: &Path, fresh: &str) -> io::Result<
     Ok(identity)
 }
 
-/// Where the workspace of this state was seen last.
+/// Where the workspace of this state was seen last; of several copies the one that was seen first.
 pub fn last_seen(state: &Path) -> Option<PathBuf> {
-    fs::read(state.join("root")).ok().map(|root| PathBuf::from(OsString::from_vec(root)))
+    places(state).into_iter().next()
 }
 
 /// Brings the id file back that somebody has removed. Where none can be made there was none.
@@ -122,26 +127,59 @@ fn repository_around(directory: &Path) -> &Path {
     directory.ancestors().find(|above| above.join(".git").exists()).unwrap_or(directory)
 }
 
-/// Where the state says this workspace was seen last, if that is another place that still has the id.
-fn twin(root: &Path, id: &str, states: &Path) -> Option<PathBuf> {
-    let known = last_seen(&states.join(id))?;
-    (known != root && read(&known).ok()?.as_deref() == Some(id)).then_some(known)
+/// The places where this workspace was seen. No path has a zero byte, so that one stands between two.
+fn places(state: &Path) -> Vec<PathBuf> {
+    let note = fs::read(state.join("root")).unwrap_or_default();
+    let paths = note.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    paths.map(|path| PathBuf::from(OsString::from_vec(path.to_vec()))).collect()
 }
 
-/// Notes where this workspace lies now. Of two copies the first keeps the note.
+/// The other places that still have the id.
+fn twins(root: &Path, id: &str, state: &Path) -> Vec<PathBuf> {
+    let has_id = |place: &PathBuf| read(place).is_ok_and(|found| found.as_deref() == Some(id));
+    places(state).into_iter().filter(|place| !is_one_place(place, root) && has_id(place)).collect()
+}
+
+/// Whether two paths lead to one directory, which may be mounted twice.
+fn is_one_place(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    one == other || identity(one).is_some_and(|one| Some(one) == identity(other))
+}
+
+/// Notes where this workspace lies now, beside its copies. Of these the one that was seen first stays the first.
 fn remember(identity: &Identity, states: &Path) -> io::Result<()> {
     let state = states.join(&identity.id);
     make_private_directory(&state)?;
-    let note = state.join("root");
     let root = &identity.root;
-    if identity.twin.is_some() || last_seen(&state).as_ref() == Some(root) {
+    let known = places(&state);
+    if known.first() == Some(root) && known.len() == 1 {
         return Ok(());
     }
+    let twins = twins(root, &identity.id, &state);
+    let stays = |place: &&PathBuf| twins.contains(place) || is_one_place(place, root);
+    let mut now: Vec<PathBuf> = known.iter().filter(stays).cloned().collect();
+    if !now.iter().any(|place| is_one_place(place, root)) {
+        now.push(root.clone());
+    }
+    if now == known {
+        return Ok(());
+    }
+    match write_places(&state, &now) {
+        // Where nothing may be written the log can be read all the same.
+        Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+fn write_places(state: &Path, places: &[PathBuf]) -> io::Result<()> {
+    let note: Vec<&[u8]> = places.iter().map(|place| place.as_os_str().as_bytes()).collect();
     // Of two processes that come first at once, neither takes the other's.
     let fresh = state.join(format!("root.{}.new", std::process::id()));
     fs::remove_file(&fresh).ok();
-    write_new(&fresh, root.as_os_str().as_bytes())?;
-    disk::rename_over(&fresh, &note)
+    write_new(&fresh, &note.join(&0))?;
+    disk::rename_over(&fresh, &state.join("root"))
 }
 
 #[cfg(test)]
@@ -179,6 +217,74 @@ mod tests {
         fs::create_dir_all(first.join(".dryad")).unwrap();
         fs::copy(second.join(".dryad/workspace-id"), first.join(".dryad/workspace-id")).unwrap();
         assert_eq!(find_or_make(&first, &states, ID).unwrap().twin, Some(second));
+    }
+
+    /// Two copies of one workspace, each of which was used; and where their states lie.
+    fn copies(root: &Path) -> [PathBuf; 3] {
+        let [first, second, states] = ["first", "second", "states"].map(|name| root.join(name));
+        fs::create_dir(&first).unwrap();
+        find_or_make(&first, &states, ID).unwrap();
+        copy(&first, &second);
+        find_or_make(&second, &states, ID).unwrap();
+        [first, second, states]
+    }
+
+    fn copy(from: &Path, to: &Path) {
+        fs::create_dir_all(to.join(".dryad")).unwrap();
+        fs::copy(from.join(".dryad/workspace-id"), to.join(".dryad/workspace-id")).unwrap();
+    }
+
+    #[test]
+    fn each_of_two_copies_tells_of_the_other() {
+        let root = tempfile::tempdir().unwrap();
+        let [first, second, states] = copies(root.path());
+        for _ in 0..2 {
+            assert_eq!(find_or_make(&first, &states, ID).unwrap().twin.as_ref(), Some(&second));
+            assert_eq!(find_or_make(&second, &states, ID).unwrap().twin.as_ref(), Some(&first));
+        }
+        assert_eq!(last_seen(&states.join(ID)), Some(first));
+    }
+
+    #[test]
+    fn a_copy_that_goes_moves_or_gets_an_id_of_its_own_is_no_copy_any_more() {
+        let other = "f".repeat(32);
+        for (name, left) in [("gone", false), ("moved", false), ("renamed", true)] {
+            let root = tempfile::tempdir().unwrap();
+            let [first, second, states] = copies(root.path());
+            match name {
+                "gone" => fs::remove_dir_all(&second).unwrap(),
+                "moved" => fs::rename(&second, root.path().join("third")).unwrap(),
+                _ => fs::write(second.join(".dryad/workspace-id"), &other).unwrap(),
+            }
+            assert_eq!(find_or_make(&first, &states, ID).unwrap().twin, None, "{name}");
+            assert_eq!(places(&states.join(ID)), [first.as_path()], "{name}");
+            if left {
+                assert_eq!(find_or_make(&second, &states, ID).unwrap().twin, None, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_takes_the_place_of_the_first_copy_is_the_first() {
+        let root = tempfile::tempdir().unwrap();
+        let [first, second, states] = copies(root.path());
+        let third = root.path().join("third");
+        fs::rename(&first, &third).unwrap();
+        assert_eq!(find_or_make(&third, &states, ID).unwrap().twin.as_ref(), Some(&second));
+        assert_eq!(find_or_make(&second, &states, ID).unwrap().twin.as_ref(), Some(&third));
+        fs::remove_dir_all(&third).unwrap();
+        assert_eq!(find_or_make(&second, &states, ID).unwrap().twin, None);
+        assert_eq!(last_seen(&states.join(ID)), Some(second));
+    }
+
+    #[test]
+    fn one_directory_under_two_names_is_no_copy() {
+        let root = tempfile::tempdir().unwrap();
+        let (place, name, states) = (root.path().join("place"), root.path().join("name"), root.path().join("states"));
+        fs::create_dir(&place).unwrap();
+        find_or_make(&place, &states, ID).unwrap();
+        std::os::unix::fs::symlink(&place, &name).unwrap();
+        assert_eq!(find_or_make(&name, &states, ID).unwrap().twin, None);
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod opened;
 pub mod pager;
 pub mod parallel;
 pub mod pending_files;
+pub mod permitted;
 pub mod process;
 pub mod record_file;
 pub mod rehearse;

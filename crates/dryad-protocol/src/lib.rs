@@ -18,6 +18,7 @@ pub mod id;
 pub mod image;
 pub mod message;
 pub mod model;
+pub mod one_line;
 pub mod operation;
 pub mod path;
 pub mod rule;

@@ -1,5 +1,6 @@
 //! Paths that survive JSON, whatever bytes they are made of.
 
+use crate::one_line::one_line;
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -28,9 +29,10 @@ impl FilePath {
     }
 }
 
+/// The path as people read it, in one line whatever it is called.
 impl fmt::Display for FilePath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", self.0.display())
+        formatter.write_str(&one_line(&self.0.to_string_lossy()))
     }
 }
 
@@ -88,6 +90,12 @@ mod tests {
         let json = serde_json::to_string(&path).unwrap();
         assert_eq!(json, r#"{"hex":"2f746d702ffffe206e616d65"}"#);
         assert_eq!(serde_json::from_str::<FilePath>(&json).unwrap(), path);
+    }
+
+    #[test]
+    fn a_name_cannot_pretend_to_be_another_line() {
+        let path = FilePath::new(OsString::from_vec(b"/a\nerror: \x1b[2J\xff".to_vec()));
+        assert_eq!(path.to_string(), "/a\\nerror: \\u{1b}[2J\u{fffd}");
     }
 
     #[test]

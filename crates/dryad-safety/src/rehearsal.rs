@@ -3,10 +3,9 @@
 //! The settings are the embedder's; the pipeline makes a request of them for each command. A pipeline without them
 //! runs commands directly, and nothing can be said about what they change.
 
-mod one_line;
 mod recover;
 
-pub use one_line::one_line;
+pub use dryad_protocol::one_line::one_line;
 pub use recover::recover_commands;
 
 pub use dryad_effects::rehearse::{

@@ -92,17 +92,9 @@ pub enum Mode {
     DryRun,
 }
 
-/// Finishes what a dead process left, and has the newest change recorded again if its record was garbled. Blocking.
-///
-/// A garbled end is as long as it was, so nothing seems to be missing until it is cut off.
-pub fn recover(workspace: &Workspace) -> Result<(), WorkspaceError> {
-    workspace.log()?.mend_torn()?;
-    workspace.recover()
-}
-
 /// Takes the selected operations back, the newest first. Blocking.
 pub fn undo(workspace: &Workspace, selection: &Selection, mode: Mode, clock: &Clock) -> Result<Vec<Report>, UndoError> {
-    recover(workspace)?;
+    workspace.recover()?;
     let mut targets = select::targets(workspace.log()?, selection)?;
     match selection {
         Selection::Path(path) => targets.iter_mut().for_each(|target| target.narrow(path)),
@@ -114,7 +106,7 @@ pub fn undo(workspace: &Workspace, selection: &Selection, mode: Mode, clock: &Cl
 
 /// Does the newest undone operations again. Blocking.
 pub fn redo(workspace: &Workspace, count: usize, mode: Mode, clock: &Clock) -> Result<Vec<Report>, UndoError> {
-    recover(workspace)?;
+    workspace.recover()?;
     let targets = select::undos(workspace.log()?, count)?;
     take_all_back(workspace, &targets, "redo", mode, clock)
 }
@@ -154,13 +146,14 @@ fn take_back(
     };
     let plan = plan::plan(workspace, changes, &target.head.id, foreseen)?;
     report.paths.clone_from(&plan.paths);
-    if mode == Mode::DryRun {
-        foreseen.add(plan);
-        return Ok(report);
-    }
     let is_impossible = report.paths.iter().any(|path| matches!(path.verdict, Verdict::Cannot(_)));
     let is_partial = is_impossible || *extent == Extent::Part;
     if is_partial && plan.changes.is_empty() {
+        return Ok(report);
+    }
+    if mode == Mode::DryRun {
+        workspace.require_writable()?;
+        foreseen.add(plan);
         return Ok(report);
     }
     let mut head = head(target, tool, clock);

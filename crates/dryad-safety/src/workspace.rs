@@ -11,6 +11,7 @@ use dryad_effects::apply::{Applier, ApplyError, Direction, Records, Request};
 use dryad_effects::contents::Contents;
 use dryad_effects::identity;
 use dryad_effects::lock::Lock;
+use dryad_effects::permitted::require_entries;
 use dryad_effects::record_file::make_private_directory;
 use dryad_effects::texts::Texts;
 use dryad_effects::vault::{Vault, VaultError};
@@ -141,10 +142,13 @@ impl Workspace {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(Notice(text));
     }
 
-    /// Finishes or reverses what a dead process left, if it left anything. Where nothing may be written, that
-    /// is told and left for somebody who may.
+    /// Finishes or reverses what a dead process left, if it left anything, and mends the end of the log. Where nothing
+    /// may be written, that is told and left for somebody who may.
     pub fn recover(&self) -> Result<(), WorkspaceError> {
         let log = self.log()?;
+        // A garbled end is as long as it was: that a record is missing shows when it is cut off.
+        log.mend_torn()?;
+        self.tell_mended(log);
         if !self.opened()?.applier.needs_recovery() || log.is_newer() {
             return Ok(());
         }
@@ -164,6 +168,16 @@ impl Workspace {
     /// of the two that say otherwise.
     pub fn apply(&self, head: &OperationHead, changes: &ChangeSet, contents: &Contents) -> Result<(), WorkspaceError> {
         self.apply_with(head, changes, contents, &|texts| texts.keep(&head.id, changes, contents))
+    }
+
+    /// Fails as [`apply`](Self::apply) would if nothing can be recorded here.
+    pub(crate) fn require_writable(&self) -> Result<(), WorkspaceError> {
+        let state = &self.opened()?.state;
+        self.log()?.require_known_version()?;
+        require_entries(state).map_err(|source| {
+            let path = FilePath::new(state.join("journal"));
+            ApplyError::Io { step: "record the change in", path, source }.into()
+        })
     }
 
     /// Applies a change, and keeps texts for a merge.
@@ -218,12 +232,16 @@ impl Workspace {
         Lock::acquire(&path).map_err(unusable(&path))
     }
 
-    fn recover_locked(&self, log: &FileLog) -> Result<(), WorkspaceError> {
-        log.mend()?;
+    fn tell_mended(&self, log: &FileLog) {
         if let Some(mended) = log.mended() {
             let place = mended.kept_at.display();
             self.note(format!("the operation log had a torn end; its {} bytes are kept in {place}", mended.bytes));
         }
+    }
+
+    fn recover_locked(&self, log: &FileLog) -> Result<(), WorkspaceError> {
+        log.mend()?;
+        self.tell_mended(log);
         for recovered in self.opened()?.applier.recover(log)? {
             let head = serde_json::from_str::<OperationHead>(&recovered.record);
             let label = head.map_or_else(|_| String::new(), |head| head.label);

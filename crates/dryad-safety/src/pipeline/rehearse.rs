@@ -18,7 +18,7 @@ use crate::pipeline::record::Doer;
 use crate::plan::Effect;
 use crate::preview::Told;
 use crate::rehearsal::{
-    Manner, Network, Rehearsal, RehearsalError, RehearsalSettings, Rehearsed, Rung, Streams, level_of, one_line,
+    Manner, Network, Rehearsal, RehearsalError, RehearsalSettings, Rehearsed, Rung, Streams, level_of,
 };
 use crate::tool::ToolError;
 use dryad_protocol::call::ToolResult;
@@ -206,7 +206,7 @@ fn check_meanwhile(rehearsed: &Rehearsed, what: &str) -> Result<(), ToolError> {
     if paths.is_empty() || !rehearsed.rung.is_dry_run() {
         return Ok(());
     }
-    let named: Vec<String> = paths.iter().take(SHOWN).map(|path| one_line(&path.to_string()).into_owned()).collect();
+    let named: Vec<String> = paths.iter().take(SHOWN).map(ToString::to_string).collect();
     let more = paths.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Err(ToolError::new(format!(

@@ -78,7 +78,7 @@ impl Told<'_> {
     /// How it ended, and what that is worth.
     pub fn head(&self) -> String {
         let Self { command, rehearsed, .. } = self;
-        let mut text = format!("$ {}\n(in {})\n", command.command, one_line(&command.cwd.to_string()));
+        let mut text = format!("$ {}\n(in {})\n", command.command, command.cwd);
         let end = match rehearsed.outcome.end {
             CommandEnd::Exited { code } => format!("exit code {code}"),
             CommandEnd::TimedOut => format!("timed out after {} seconds", command.timeout_seconds),

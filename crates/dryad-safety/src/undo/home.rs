@@ -1,18 +1,25 @@
-//! Sees to it that what comes back finds a directory to lie in.
+//! Sees to it that what comes back finds a directory to lie in, and that whoever asks may put it there.
 //!
 //! A directory may have gone since. Then it comes back, too; but where something else stands in its place, that
-//! is somebody's, and what wanted to lie there cannot come.
+//! is somebody's, and what wanted to lie there cannot come. What may not be written is found here, before anything is
+//! tried: applying is all or nothing, and one closed directory would keep everything else from coming back.
 
 use super::foreseen::Foreseen;
+use dryad_effects::permitted::{Ground, bits_refused};
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Permission bits of a directory that comes back although the change does not know it.
 const MODE: u32 = 0o755;
+
+/// Why a change cannot be made.
+pub(super) type Why = &'static str;
+
+const OCCUPIED: Why = "something else stands where its directory was";
 
 /// What is known of the directories above the paths of a plan.
 #[derive(Debug)]
@@ -22,13 +29,18 @@ pub(super) struct Homes<'a> {
     /// Whether a path, or one above it, is a link, or would not be the directory that it is.
     linked: HashMap<PathBuf, bool>,
     /// Whether a path will be a directory when the plan has been carried out.
-    directories: HashMap<PathBuf, bool>,
+    directories: HashMap<PathBuf, Result<(), Why>>,
+    /// What directories allow.
+    grounds: HashMap<PathBuf, Ground>,
+    /// Directories that come or go as a whole, with everything in them.
+    moved: HashSet<PathBuf>,
 }
 
 impl<'a> Homes<'a> {
     /// Knows nothing yet but what is foreseen.
     pub(super) fn new(foreseen: &'a Foreseen) -> Self {
-        Self { foreseen, linked: HashMap::new(), directories: HashMap::new() }
+        let (linked, directories) = (HashMap::new(), HashMap::new());
+        Self { foreseen, linked, directories, grounds: HashMap::new(), moved: HashSet::new() }
     }
 
     /// Whether one of the directories above a path is a link, or would not be the one that stands there.
@@ -62,39 +74,123 @@ impl<'a> Homes<'a> {
         }
     }
 
-    /// Whether `path` will be a directory; one that is gone is added to `housed`.
-    fn provide(&mut self, path: &Path, housed: &mut Vec<Change>) -> bool {
+    /// Sees to it that `path` will be a directory; one that is gone is added to `housed`.
+    fn provide(&mut self, path: &Path, housed: &mut Vec<Change>) -> Result<(), Why> {
         if let Some(known) = self.directories.get(path) {
             return *known;
         }
-        let is_directory = match self.is_directory(path) {
-            Some(is_directory) => is_directory,
-            None => {
-                path.parent().is_some_and(|parent| self.provide(parent, housed)) && {
-                    let (before, after) = (Image::Absent, Image::Directory { mode: MODE });
-                    housed.push(Change { path: FilePath::new(path), before, after });
-                    true
-                }
-            }
+        let provided = match self.is_directory(path) {
+            Some(true) => Ok(()),
+            Some(false) => Err(OCCUPIED),
+            None => self.provide_new(path, housed),
         };
-        self.directories.insert(path.to_owned(), is_directory);
-        is_directory
+        self.directories.insert(path.to_owned(), provided);
+        provided
+    }
+
+    fn provide_new(&mut self, path: &Path, housed: &mut Vec<Change>) -> Result<(), Why> {
+        let parent = path.parent().ok_or(OCCUPIED)?;
+        self.provide(parent, housed)?;
+        self.let_entry(parent, path)?;
+        let (before, after) = (Image::Absent, Image::Directory { mode: MODE });
+        housed.push(Change { path: FilePath::new(path), before, after });
+        self.moved.insert(path.to_owned());
+        Ok(())
+    }
+
+    /// Whether a change can be made: it has a directory to lie in, and whoever asks may make it.
+    fn admit(&mut self, change: &Change, housed: &mut Vec<Change>) -> Result<(), Why> {
+        let path = change.path.as_path();
+        let parent = path.parent().ok_or(OCCUPIED)?;
+        if !matches!(change.after, Image::Absent) {
+            self.provide(parent, housed)?;
+        }
+        match only_bits(change) {
+            Some(mode) => self.let_bits(path, mode),
+            None => self.let_entry(parent, path),
+        }
+    }
+
+    /// Whether an entry of a directory may come, be replaced or go. Inside of what is moved as a whole it may.
+    fn let_entry(&mut self, directory: &Path, path: &Path) -> Result<(), Why> {
+        if self.moved.contains(directory) {
+            return Ok(());
+        }
+        let foreseen = self.foreseen;
+        let ground = *self.grounds.entry(directory.to_owned()).or_insert_with(|| {
+            match foreseen.get(&FilePath::new(directory)) {
+                Some(Image::Directory { mode }) => Ground::own(*mode),
+                Some(Image::Absent | Image::File(_) | Image::Symlink { .. }) | None => Ground::of(directory),
+            }
+        });
+        ground.refusal(path).map_or(Ok(()), |refusal| Err(refusal.words()))
+    }
+
+    /// Whether mode and time may be set. A directory that is opened is open before anything is put into it.
+    fn let_bits(&mut self, path: &Path, mode: Bits) -> Result<(), Why> {
+        let is_foreseen = self.foreseen.get(&FilePath::new(path)).is_some();
+        if let Some(refusal) = bits_refused(path).filter(|_| !is_foreseen) {
+            return Err(refusal.words());
+        }
+        if let Bits::Opening { after } = mode {
+            self.grounds.insert(path.to_owned(), Ground::own(after));
+        }
+        Ok(())
+    }
+
+    /// Takes down what a path will be.
+    fn note(&mut self, change: &Change, admitted: Result<(), Why>) {
+        let is_directory = |image: &Image| matches!(image, Image::Directory { .. });
+        let (was, becomes) = (is_directory(&change.before), is_directory(&change.after));
+        let will_be = match admitted {
+            Ok(()) if becomes => Ok(()),
+            Ok(()) => Err(OCCUPIED),
+            Err(_) if was => Ok(()),
+            Err(why) => Err(why),
+        };
+        self.directories.insert(change.path.as_path().to_owned(), will_be);
+        if admitted.is_ok() && was != becomes {
+            self.moved.insert(change.path.as_path().to_owned());
+        }
     }
 }
 
-/// Parts a plan into what can be done, with the directories that it needs, and the paths for which there is
-/// no room.
-pub(super) fn house(mut planned: Vec<Change>, homes: &mut Homes<'_>) -> (Vec<Change>, Vec<FilePath>) {
-    // From the top down: what lies in a directory that cannot come cannot come either.
-    planned.sort_by(|a, b| a.path.cmp(&b.path));
-    let (mut housed, mut homeless) = (Vec::with_capacity(planned.len()), Vec::new());
-    for change in planned {
-        let path = change.path.as_path();
-        let goes = matches!(change.after, Image::Absent);
-        let has_home = goes || path.parent().is_some_and(|parent| homes.provide(parent, &mut housed));
-        let is_directory = has_home && matches!(change.after, Image::Directory { .. });
-        homes.directories.insert(path.to_owned(), is_directory);
-        if has_home { housed.push(change) } else { homeless.push(change.path) }
+/// What a change does that moves nothing.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Bits {
+    /// A directory gives its owner more than before.
+    Opening {
+        after: u32,
+    },
+    Other,
+}
+
+/// What a change does to bits and time, if it does nothing else.
+fn only_bits(change: &Change) -> Option<Bits> {
+    match (&change.before, &change.after) {
+        (Image::Directory { mode: before }, Image::Directory { mode: after }) => {
+            let opens = before & !after & 0o700 == 0;
+            Some(if opens { Bits::Opening { after: *after } } else { Bits::Other })
+        }
+        (Image::File(before), Image::File(after)) if before.blob == after.blob => Some(Bits::Other),
+        _ => None,
     }
-    (housed, homeless)
+}
+
+/// Parts a plan into what can be done, with the directories that it needs, and the paths of which it cannot, with the
+/// reason.
+pub(super) fn house(mut planned: Vec<Change>, homes: &mut Homes<'_>) -> (Vec<Change>, HashMap<FilePath, Why>) {
+    // From the top down: what lies in a directory that cannot come cannot come either, and what lies in one that goes
+    // as a whole goes with it.
+    planned.sort_by(|a, b| a.path.cmp(&b.path));
+    let (mut housed, mut refused) = (Vec::with_capacity(planned.len()), HashMap::new());
+    for change in planned {
+        let admitted = homes.admit(&change, &mut housed);
+        homes.note(&change, admitted);
+        match admitted {
+            Ok(()) => housed.push(change),
+            Err(why) => drop(refused.insert(change.path, why)),
+        }
+    }
+    (housed, refused)
 }

@@ -100,11 +100,11 @@ pub(super) fn plan(
     }
     planner.paths.reverse();
     let Planner { contents, mut homes, planned, mut paths, .. } = planner;
-    let (housed, homeless) = house(planned, &mut homes);
-    for path in homeless {
-        let report = paths.iter_mut().find(|report| report.path == path || report.verdict.place() == Some(&path));
-        if let Some(report) = report {
-            report.verdict = Verdict::Cannot("something else stands where its directory was".to_owned());
+    let (housed, refused) = house(planned, &mut homes);
+    for report in paths.iter_mut().filter(|_| !refused.is_empty()) {
+        let place = report.verdict.place().unwrap_or(&report.path);
+        if let Some(why) = refused.get(place) {
+            report.verdict = Verdict::Cannot((*why).to_owned());
         }
     }
     Ok(UndoPlan { changes: ChangeSet::new(housed), contents, paths })

@@ -51,8 +51,8 @@ impl Workspace {
     /// Brings back what undo finds the workspace by, if the command has removed it.
     fn restore_mark(&self) {
         let Ok(opened) = self.opened() else { return };
-        if let (Some(root), Some(id)) = (identity::last_seen(&opened.state), opened.state.file_name()) {
-            identity::restore(&root, &id.to_string_lossy());
+        if let (Some(root), Some(id)) = (opened.log.root(), opened.state.file_name()) {
+            identity::restore(root, &id.to_string_lossy());
         }
     }
 }

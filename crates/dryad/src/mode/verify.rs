@@ -11,6 +11,7 @@ use dryad_effects::lock::Lock;
 use dryad_effects::vault::Vault;
 use dryad_safety::clock::Clock;
 use dryad_safety::oplog::FileLog;
+use dryad_safety::workspace::Workspace;
 use std::cell::Cell;
 use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -26,30 +27,50 @@ pub(super) fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
     memory.print_notices();
     let (operations, calls) = walked?;
     let contents = vault(&memory.home.root().join("vault"))?;
-    nothing_is_lost(&memory)?;
     output::print(&format!(
         "verified: {operations} operations, {calls} other calls, {contents} kept contents, no damage\n"
     ))?;
     Ok(Exit::Done)
 }
 
-/// Walks the chains of both logs; how many operations and how many other calls they hold.
+/// Walks the chains of both logs, and looks for what is lost; how many operations and how many other calls they hold.
 fn logs(memory: &Memory) -> Result<(u64, u64), Failure> {
     let (Some(workspace), Some(state)) = (memory.known(), memory.state()) else { return Ok((0, 0)) };
-    workspace.recover().map_err(|error| from_workspace(&error))?;
     let log = workspace.log().map_err(|error| from_workspace(&error))?;
+    if let Some(damage) = lost_end(workspace, log, &state.join("lock"))? {
+        return Err(damage);
+    }
+    let operations = {
+        let _lock = quiet(&state.join("lock"))?;
+        let operations = walk(log, "operations")?;
+        nothing_is_lost(log, memory, &state)?;
+        operations
+    };
     let calls = workspace.calls().map_err(|error| from_workspace(&error))?;
-    Ok((walk(log, "operations", &state.join("lock"))?, walk(calls, "calls", &state.join("calls.lock"))?))
+    let _lock = quiet(&state.join("calls.lock"))?;
+    Ok((operations, walk(calls, "calls")?))
+}
+
+/// Recovers what a dead process left; what was wrong with the end of the log, if what stood there is lost.
+fn lost_end(workspace: &Workspace, log: &FileLog, lock: &Path) -> Result<Option<Failure>, Failure> {
+    let torn = log.torn_bytes().map_err(|error| from_log(&error))?;
+    let (before, damage) = match torn {
+        0 => (0, None),
+        _ => {
+            let _lock = quiet(lock)?;
+            (log.count().0, walk(log, "operations").err())
+        }
+    };
+    workspace.recover().map_err(|error| from_workspace(&error))?;
+    // A journal may have the record, and then it is written again.
+    Ok(damage.filter(|_| log.count().0 <= before))
 }
 
 /// Fails if an operation needs a content that is not there any more.
-fn nothing_is_lost(memory: &Memory) -> Result<(), Failure> {
-    let (Some(workspace), Some(state)) = (memory.known(), memory.state()) else { return Ok(()) };
-    let _lock = quiet(&state.join("lock"))?;
-    if has_unfinished(&state) {
+fn nothing_is_lost(log: &FileLog, memory: &Memory, state: &Path) -> Result<(), Failure> {
+    if has_unfinished(state) {
         return Ok(());
     }
-    let log = workspace.log().map_err(|error| from_workspace(&error))?;
     let Some(lost) = lost::first(log, memory, Clock::System.now())? else { return Ok(()) };
     let message = format!(
         "operation {}: the former content of {} is lost: {}",
@@ -78,9 +99,8 @@ fn quiet(lock: &Path) -> Result<Option<Lock>, Failure> {
     }
 }
 
-/// Walks the chain of one log while nobody appends to it; how many entries it holds.
-fn walk(log: &FileLog, what: &str, lock: &Path) -> Result<u64, Failure> {
-    let _lock = quiet(lock)?;
+/// Walks the chain of one log, to which nobody appends meanwhile; how many entries it holds.
+fn walk(log: &FileLog, what: &str) -> Result<u64, Failure> {
     let progress = Progress::new("log");
     let walked = log.verify(|done, total| progress.show(done, total)).map_err(|error| from_log(&error));
     progress.end();

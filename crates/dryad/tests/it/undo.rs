@@ -19,6 +19,14 @@ fn edited() -> Scene {
     scene
 }
 
+/// The same after a second edit.
+fn edited_twice() -> Scene {
+    let scene = Scene::with_script(&edits(&[("notes.txt", "two\n", "zwei\n"), ("notes.txt", "three\n", "drei\n")]));
+    scene.write("notes.txt", BEFORE);
+    scene.play(&["Translate it."]).done();
+    scene
+}
+
 /// A script of edits, one call each, and a word at the end.
 fn edits(edits: &[(&str, &str, &str)]) -> Value {
     let call = |(path, old, new): &(&str, &str, &str)| {

@@ -1,7 +1,6 @@
 //! The paths of a change set, one line each; many of them folded into one line per directory.
 
 use super::{name, size, takes_file};
-use crate::rehearsal::one_line;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::{BlobId, Image};
 use dryad_protocol::path::FilePath;
@@ -177,7 +176,7 @@ fn detail(before: &Image, after: &Image) -> String {
     let of = |image: &Image| match image {
         Image::Absent => "nothing".to_owned(),
         Image::File(file) => size(file.size),
-        Image::Symlink { target } => format!("link to {}", one_line(&target.to_string())),
+        Image::Symlink { target } => format!("link to {target}"),
         Image::Directory { .. } => "directory".to_owned(),
     };
     match (before, after) {

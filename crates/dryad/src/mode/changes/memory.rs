@@ -14,7 +14,6 @@ use dryad_protocol::id::OperationId;
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::Timestamp;
 use dryad_safety::rehearsal::{self, one_line};
-use dryad_safety::undo;
 use dryad_safety::workspace::Workspace;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -112,13 +111,7 @@ impl Memory {
     /// When the state cannot be used.
     pub(in crate::mode) fn recover(&self) -> Result<(), Failure> {
         let Some(workspace) = self.known() else { return Ok(()) };
-        undo::recover(workspace).map_err(|error| from_workspace(&error))?;
-        let log = workspace.log().map_err(|error| from_workspace(&error))?;
-        if let Some(mended) = log.mended() {
-            let place = mended.kept_at.display();
-            output::note(&format!("the operation log had a torn end; its {} bytes are kept in {place}", mended.bytes));
-        }
-        Ok(())
+        workspace.recover().map_err(|error| from_workspace(&error))
     }
 
     /// Tells what was repaired, once.

@@ -12,7 +12,7 @@ use dryad_safety::clock::Clock;
 use dryad_safety::command_result::{command_result, with_rehearsal};
 use dryad_safety::oplog::new_id;
 use dryad_safety::pending::Pending;
-use dryad_safety::rehearsal::{Rehearsed, level_of, one_line};
+use dryad_safety::rehearsal::{Rehearsed, level_of};
 use serde_json::{Map, json};
 
 /// The tool that a kept rehearsal is applied by, with its rules.
@@ -75,7 +75,7 @@ impl Trial {
         if paths.is_empty() {
             return Ok(());
         }
-        let named: Vec<String> = paths.iter().take(5).map(|path| one_line(&path.to_string()).into_owned()).collect();
+        let named: Vec<String> = paths.iter().take(5).map(ToString::to_string).collect();
         let message = format!("nothing was changed: somebody else changed {} while the command ran", named.join(", "));
         Err(Failure::failed(message).hint("What it did may rest on what is no longer there; try it again."))
     }

@@ -1,11 +1,10 @@
 //! Sessions that cannot be meant, read or carried on: a clear word each, and nothing changed.
 
 use super::{files, listed, talkative};
-use crate::scene::{Outcome, Scene, finish};
+use crate::scene::Scene;
 use serde_json::json;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Command, Stdio};
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"abc","timestamp":"2025-01-31T09:05:00.000Z""#;
 
@@ -92,19 +91,6 @@ fn a_session_that_does_not_say_where_it_works_is_told_so() {
     assert_eq!(scene.play(&["--session", "./lost.jsonl", "--cwd", ".", "x"]).done(), "never said\n");
 }
 
-/// The program, bound by the permissions of files: root is bound only without some of its powers.
-fn bound(scene: &Scene, arguments: &[&str]) -> Outcome {
-    let plain = scene.command(arguments);
-    if !rustix::process::geteuid().is_root() {
-        return finish({ plain }.spawn().unwrap());
-    }
-    let mut command = Command::new("setpriv");
-    command.args(["--bounding-set", "-dac_override,-dac_read_search"]).arg(plain.get_program()).args(plain.get_args());
-    command.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    command.current_dir(scene.work()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    finish(command.spawn().unwrap())
-}
-
 #[test]
 fn no_permission_is_told() {
     let scene = scene();
@@ -121,14 +107,14 @@ fn no_permission_is_told() {
         &prompt("--session"),
         &prompt("--fork"),
     ] {
-        let complaint = bound(&scene, arguments).failed(1);
+        let complaint = scene.run_bound(arguments).failed(1);
         assert!(complaint.contains(&format!("no permission to open the session {}", path.display())), "{complaint}");
         assert!(complaint.contains("Check who owns the file"), "{arguments:?}: {complaint}");
     }
     // What may be read and not written can be looked at.
     std::fs::set_permissions(&path, Permissions::from_mode(0o400)).unwrap();
-    bound(&scene, &["sessions", "show", "./mine.jsonl"]).done();
-    bound(&scene, &prompt("--session")).failed(1);
+    scene.run_bound(&["sessions", "show", "./mine.jsonl"]).done();
+    scene.run_bound(&prompt("--session")).failed(1);
     assert_eq!(scene.read("mine.jsonl"), text);
 }
 

@@ -1,6 +1,6 @@
 //! What is kept stays sound, and what is not sound is told.
 
-use super::{BEFORE, edited, edits, failed};
+use super::{BEFORE, edited, edited_twice, edits, failed};
 use crate::scene::{Outcome, Scene, finish, names, until};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ fn a_run_collects_once_a_day_by_itself() {
 
 #[test]
 fn collection_removes_nothing_if_a_log_cannot_be_read() {
-    let scene = edited();
+    let scene = edited_twice();
     flip(&state(&scene).join("oplog"), 200);
     let complaint = scene.run(&["gc"]).failed(1);
     assert!(complaint.contains("nothing was removed") && complaint.contains("hint: "), "{complaint}");
@@ -82,7 +82,7 @@ fn verify_names_a_damaged_content() {
 
 #[test]
 fn verify_names_a_damaged_line_of_the_log() {
-    let scene = edited();
+    let scene = edited_twice();
     flip(&state(&scene).join("oplog"), 200);
     let complaint = scene.run(&["verify"]).failed(1);
     assert!(complaint.contains("oplog: line 2, byte"), "{complaint}");

@@ -1,0 +1,102 @@
+//! Whether the file system would let a path be changed, asked without trying.
+//!
+//! The planner of an undo asks: what may not be changed gets a verdict of its own, and the other paths go on. Applying
+//! does not rely on it.
+//!
+//! Limitations: a file that is marked as immutable, a full disk and a quota are found by trying alone.
+
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+/// In such a directory everybody may remove only what is his.
+const STICKY: u32 = 0o1000;
+
+/// What the owner of a directory needs to change its entries.
+const CHANGE: u32 = 0o300;
+
+/// Why a path may not be changed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Refusal {
+    /// Its directory is closed to this user.
+    Directory,
+    /// Nothing on its file system can be changed.
+    FileSystem,
+    /// Only its owner may.
+    Owner,
+}
+
+impl Refusal {
+    /// The reason in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Directory => "its directory may not be written to",
+            Self::FileSystem => "its file system may only be read",
+            Self::Owner => "it belongs to somebody else",
+        }
+    }
+
+    fn of(errno: Errno) -> Self {
+        if errno == Errno::ROFS { Self::FileSystem } else { Self::Directory }
+    }
+}
+
+/// What a directory allows to be done with its entries.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground {
+    refusal: Option<Refusal>,
+    /// Entries are protected from whoever does not own them.
+    is_sticky: bool,
+}
+
+impl Ground {
+    /// That of a directory as it is, for the effective user.
+    pub fn of(directory: &Path) -> Self {
+        let facts = fs::symlink_metadata(directory);
+        let is_sticky = facts.is_ok_and(|facts| facts.mode() & STICKY != 0 && !is_ours(facts.uid()));
+        Self { refusal: entries_refused(directory).err().map(Refusal::of), is_sticky }
+    }
+
+    /// That of a directory of one's own with these bits.
+    pub fn own(mode: u32) -> Self {
+        let is_open = mode & CHANGE == CHANGE || geteuid().is_root();
+        Self { refusal: (!is_open).then_some(Refusal::Directory), is_sticky: false }
+    }
+
+    /// Why the entry `path` of this directory may not come, be replaced or go.
+    pub fn refusal(&self, path: &Path) -> Option<Refusal> {
+        let is_anothers = || fs::symlink_metadata(path).is_ok_and(|facts| !is_ours(facts.uid()));
+        self.refusal.or_else(|| (self.is_sticky && is_anothers()).then_some(Refusal::Owner))
+    }
+}
+
+/// Why mode and time of what stands at `path` may not be set.
+pub fn bits_refused(path: &Path) -> Option<Refusal> {
+    let facts = fs::symlink_metadata(path).ok()?;
+    if !is_ours(facts.uid()) {
+        return Some(Refusal::Owner);
+    }
+    match accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS) {
+        Err(Errno::ROFS) => Some(Refusal::FileSystem),
+        Ok(()) | Err(_) => None,
+    }
+}
+
+/// Fails as making a file in this directory would.
+pub fn require_entries(directory: &Path) -> io::Result<()> {
+    entries_refused(directory).map_err(Into::into)
+}
+
+fn entries_refused(directory: &Path) -> Result<(), Errno> {
+    accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
+}
+
+/// Whether the effective user may do with it what an owner may.
+fn is_ours(owner: u32) -> bool {
+    let user = geteuid();
+    user.is_root() || user.as_raw() == owner
+}
