@@ -4,6 +4,7 @@ mod bounds;
 mod changes;
 mod commands;
 mod floor;
+mod foreign;
 mod generated;
 mod ladder;
 mod place;
