@@ -17,6 +17,7 @@ mod bearing;
 mod calls;
 mod capture;
 mod channel;
+mod doors;
 mod error;
 mod first;
 mod helper;

@@ -1,5 +1,6 @@
 //! Reads both sides of each pair and keeps what differs. Most of the time goes here, so several threads do it.
 
+use super::super::doors;
 use super::walk::Pair;
 use super::{Captured, Content, NotCarried, Uncarried};
 use crate::fingerprint::{image_at, modified};
@@ -51,6 +52,7 @@ pub(super) fn compare(pairs: &[Pair], captured: &mut Captured) -> io::Result<()>
             captured.contents.extend(content);
         }
     }
+    doors::add(&mut changes);
     captured.changes = ChangeSet::new(changes);
     Ok(())
 }
