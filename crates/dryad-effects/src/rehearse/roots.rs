@@ -85,6 +85,12 @@ pub(super) fn plan(granted: &[PathBuf], watched: &[PathBuf]) -> io::Result<Plan>
     plan_among(granted, watched, &Mounts::listed(&fs::read("/proc/self/mountinfo")?), is_foreign)
 }
 
+/// Whether a work tree would need too many layers.
+pub(super) fn is_crowded(work: &Path) -> bool {
+    let planned = plan(&[work.to_owned()], &[]);
+    planned.is_err_and(|error| error.get_ref().is_some_and(|inner| inner.is::<TooMany>()))
+}
+
 fn plan_among(
     granted: &[PathBuf],
     watched: &[PathBuf],
