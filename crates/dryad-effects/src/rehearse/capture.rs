@@ -7,8 +7,9 @@
 mod images;
 mod walk;
 
-pub(super) use images::{attributes, strip};
+pub(super) use images::{bearing, strip};
 
+use crate::bearing::Bearing;
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
@@ -102,6 +103,7 @@ pub(super) struct Covered {
 pub(super) struct Captured {
     pub(super) changes: ChangeSet,
     pub(super) contents: Vec<Content>,
+    pub(super) bearings: Vec<(FilePath, Bearing)>,
     pub(super) outside_writes: Vec<OutsideWrite>,
     pub(super) not_carried: Vec<NotCarried>,
     pub(super) changed_meanwhile: Vec<FilePath>,

@@ -64,11 +64,13 @@ pub(super) async fn rehearse(
     let Performance { outcome, mut ended, memory } = performance;
     let (connects, left_running) = (std::mem::take(&mut ended.connects), std::mem::take(&mut ended.left_running));
     let (seen, memory) = scene.clone().look(ended, memory).await?;
-    let (Captured { changes, contents, outside_writes, not_carried, changed_meanwhile }, limits) = seen;
+    let (captured, limits) = seen;
+    let Captured { changes, contents, bearings, outside_writes, not_carried, changed_meanwhile } = captured;
     Ok(Rehearsed {
         outcome,
         changes,
         contents,
+        bearings,
         outside_writes,
         not_carried,
         changed_meanwhile,
@@ -113,6 +115,7 @@ impl Rehearsed {
         let ((captured, limits), memory) = scene.look(ended, memory).await?;
         self.memory = memory;
         (self.changes, self.contents, self.limits) = (captured.changes, captured.contents, limits);
+        self.bearings = captured.bearings;
         self.outside_writes = captured.outside_writes;
         self.not_carried = captured.not_carried;
         self.changed_meanwhile = captured.changed_meanwhile;
