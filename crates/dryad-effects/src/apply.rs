@@ -291,7 +291,7 @@ impl Applier {
     /// Moves the before-images from their slots into the vault and settles the journal. What fails
     /// here stays in its slot, and the journal with it: the next start does the rest.
     fn settle(&self, units: &[Unit]) -> Result<(), ApplyError> {
-        clear::absorb(units, &self.vault)?;
+        swap::within_closed(units, || clear::absorb(units, &self.vault))?;
         self.journal.settle(&self.log).map_err(record_failed(&self.journal))
     }
 
@@ -303,7 +303,8 @@ impl Applier {
         };
         let inodes = inodes.iter().copied().chain(std::iter::repeat(0)).take(units.len()).collect::<Vec<_>>();
         let stuck = |(unit, inode): (&Unit, u64)| unwind(unit, inode).err().map(|_| FilePath::new(unit.path()));
-        let paths: Vec<FilePath> = units.iter().zip(inodes).rev().filter_map(stuck).collect();
+        let mut paths: Vec<FilePath> = units.iter().zip(inodes).rev().filter_map(stuck).collect();
+        paths.extend(swap::close_doors(units));
         if paths.is_empty() {
             self.vault.drop_empty(units.iter().filter(|unit| unit.berth == Berth::New).map(|unit| unit.slot.as_path()));
             self.journal.clear().ok();

@@ -3,6 +3,7 @@
 //! The contents of a small plan are held in memory. Where a directory for the rest is given, all that comes beyond
 //! [`HELD`] goes into one file there, so that memory does not grow with the plan; where that fails it is held after all.
 
+use crate::bearing::Bearing;
 use crate::fingerprint::{Sighting, blob_id};
 use crate::spool::{Span, Spool};
 use dryad_protocol::image::BlobId;
@@ -22,6 +23,8 @@ pub struct Contents {
     /// Files that shall become what stands at a path, by that path.
     gifts: HashMap<FilePath, PathBuf>,
     sightings: HashMap<FilePath, Sighting>,
+    /// What is to be borne at a path.
+    bearings: HashMap<FilePath, Bearing>,
     /// How many bytes are held.
     held: usize,
     rest: Rest,
@@ -130,6 +133,16 @@ impl Contents {
     /// The file that shall be moved to this path.
     pub(crate) fn gift(&self, path: &FilePath) -> Option<&Path> {
         self.gifts.get(path).map(PathBuf::as_path)
+    }
+
+    /// Notes owner, group and attributes of what shall stand at a path.
+    pub(crate) fn bears(&mut self, path: FilePath, bearing: Bearing) {
+        self.bearings.insert(path, bearing);
+    }
+
+    /// What shall be borne at this path, if anything special.
+    pub(crate) fn bearing(&self, path: &FilePath) -> Option<&Bearing> {
+        self.bearings.get(path)
     }
 
     /// Whether the content of this name is kept here, or lies in a file.

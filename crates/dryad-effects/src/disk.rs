@@ -223,6 +223,12 @@ pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
+/// Gives something away to this user and group, links not followed.
+pub(crate) fn set_owner(path: &Path, (user, group): (u32, u32)) -> io::Result<()> {
+    step()?;
+    std::os::unix::fs::lchown(path, Some(user), Some(group))
+}
+
 /// Sets permission bits of an open file.
 pub(crate) fn set_mode_of(file: &File, mode: u32) -> io::Result<()> {
     step()?;

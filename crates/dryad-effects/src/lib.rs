@@ -10,6 +10,7 @@
 
 pub mod apply;
 pub mod artifact;
+mod bearing;
 pub mod beside;
 pub mod change_codec;
 pub mod contents;

@@ -2,7 +2,8 @@
 //!
 //! A command may leave a file that not even its owner can read, or take the bits of a directory in which dryad still
 //! has to clear up. What dryad has put there it must prove and take back all the same. This is no way around bits that
-//! somebody has set to protect something: what is to be *written* into a closed directory is refused before, as ever.
+//! somebody has set to protect something: what is to be *written* into a closed directory is refused before, as ever,
+//! unless the change names that directory ([`Change::is_door`](dryad_protocol::change_set::Change::is_door)).
 //!
 //! Only one thread of a process does this at a time, so that none takes the moment's bits for the lasting ones. Root
 //! needs none of it.

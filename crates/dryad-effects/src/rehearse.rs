@@ -13,10 +13,10 @@
 //!
 //! Not covered on any rung: what a command does to other machines, to running daemons, or through devices.
 
-mod bearing;
 mod calls;
 mod capture;
 mod channel;
+mod doors;
 mod error;
 mod first;
 mod helper;

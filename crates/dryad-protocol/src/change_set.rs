@@ -116,6 +116,16 @@ impl Change {
         self.before.same_content(&self.after) && !moved
     }
 
+    /// Whether this is a door: a directory that its owner cannot change anything in, before and after.
+    ///
+    /// A change names one to say that something in it changes all the same, as when a command opens it, works in it and
+    /// closes it again. It may be opened while the change is applied. Where a door is not named, a closed directory is
+    /// to be respected.
+    pub fn is_door(&self) -> bool {
+        let is_closed = |image: &Image| matches!(image, Image::Directory { mode } if mode & 0o300 != 0o300);
+        is_closed(&self.before) && is_closed(&self.after)
+    }
+
     fn followed_by(&self, second: &Self) -> Result<Self, Mismatch> {
         if self.after.same_content(&second.before) {
             Ok(Self { path: self.path.clone(), before: self.before.clone(), after: second.after.clone() })

@@ -13,8 +13,8 @@
 
 use super::clear::{self, Staging};
 use super::slots::berth_of;
-use super::swap::{State, state, swap, swap_back};
-use super::unit::{Unit, units};
+use super::swap::{State, open_directories, state, swap, swap_back};
+use super::unit::{Step, Unit, units};
 use super::{Applier, ApplyError, check, stage};
 use crate::contents::Contents;
 use crate::disk;
@@ -183,11 +183,17 @@ impl Applier {
             // It was recorded once, and the record was lost in a power cut.
             return self.conclude(found, units, records);
         }
-        let finished = units.iter().zip(inodes).try_for_each(|(unit, inode)| match state(unit, *inode) {
-            State::After => Ok(()),
-            State::Before => check::as_before(unit).and_then(|()| swap(unit)),
-            State::Between => swap_back(unit, *inode).and_then(|()| swap(unit)),
-            State::Else => Err(ApplyError::Stale { paths: vec![FilePath::new(unit.path())] }),
+        let opened = open_directories(units);
+        let mut each = units.iter().zip(inodes);
+        let finished = opened.and_then(|()| {
+            each.try_for_each(|(unit, inode)| match state(unit, *inode) {
+                // Bits can be set twice.
+                State::After if matches!(unit.step, Step::Open | Step::Close) => swap(unit),
+                State::After => Ok(()),
+                State::Before => check::as_before(unit).and_then(|()| swap(unit)),
+                State::Between => swap_back(unit, *inode).and_then(|()| swap(unit)),
+                State::Else => Err(ApplyError::Stale { paths: vec![FilePath::new(unit.path())] }),
+            })
         });
         match finished.and_then(|()| check::taken(units)).and_then(|()| check::proven(units)) {
             Ok(()) => self.conclude(found, units, records),

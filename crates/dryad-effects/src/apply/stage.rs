@@ -33,6 +33,7 @@ pub(super) fn stage(units: &[Unit], contents: &Contents, vault: &Vault) -> Resul
     // The deepest first: a closed one takes no entries.
     for item in directories.iter().rev() {
         if let Image::Directory { mode } = item.change.after {
+            bear(item, contents);
             disk::set_mode(&item.place(), mode).map_err(io_error("set the mode of", item.path()))?;
         }
     }
@@ -49,6 +50,7 @@ fn put(item: &Item<'_>, contents: &Contents, vault: &Vault) -> Result<u64, Apply
         Image::Absent | Image::Directory { .. } => Ok(0),
         Image::Symlink { target } => {
             let linked = disk::symlink(target.as_path(), &place).and_then(|()| fs::symlink_metadata(&place));
+            bear(item, contents);
             linked.map(|metadata| metadata.ino()).map_err(io_error("link beside", item.path()))
         }
         Image::File(file) => put_file(item, file, contents, vault),
@@ -76,8 +78,15 @@ fn put_file(item: &Item<'_>, image: &FileImage, contents: &Contents, vault: &Vau
     };
     let metadata =
         came.map_err(|error| ApplyError::MissingContent { path: item.change.path.clone(), reason: error.to_string() })?;
+    let metadata = if bear(item, contents) { place.symlink_metadata().unwrap_or(metadata) } else { metadata };
     dress(&place, image, &metadata).map_err(io_error("set mode and time beside", item.path()))?;
     Ok(metadata.ino())
+}
+
+/// Gives what lies in a slot owner, group and attributes, if they are special; whether they were.
+fn bear(item: &Item<'_>, contents: &Contents) -> bool {
+    let bearing = contents.bearing(&item.change.path);
+    bearing.inspect(|bearing| bearing.give(&item.place())).is_some()
 }
 
 fn write(place: &Path, bytes: &[u8], image: &FileImage) -> io::Result<u64> {

@@ -7,8 +7,12 @@ use crate::parallel::in_parts;
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
+use rustix::process::geteuid;
 use std::io;
 use std::path::Path;
+
+/// Permission bits with which an owner can change what is in a directory.
+const OPENED: u32 = 0o700;
 
 /// Carries all units out. Those of one kind are independent of each other, but for bits: a directory may have to be
 /// opened before what lies in it.
@@ -23,10 +27,48 @@ pub(super) fn swap_all(units: &[Unit]) -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// Opens the directories that the change opens, so that something can be staged in them.
+/// Opens the directories that the change opens, and its doors, so that something can be staged in them.
 pub(super) fn open_directories(units: &[Unit]) -> Result<(), ApplyError> {
     let is_directory = |unit: &&Unit| matches!(unit.own().map(|own| &own.after), Some(Image::Directory { .. }));
-    units.iter().take_while(|unit| unit.step == Step::Open).filter(is_directory).try_for_each(swap)
+    units.iter().take_while(|unit| unit.step == Step::Open).filter(is_directory).try_for_each(swap)?;
+    // The outermost first: what lies in a closed one cannot be reached.
+    units.iter().rev().filter(|unit| unit.is_door()).try_for_each(open_door)
+}
+
+fn open_door(unit: &Unit) -> Result<(), ApplyError> {
+    let path = unit.path();
+    match unit.own().map(|own| &own.before) {
+        Some(Image::Directory { mode }) => disk::set_mode(path, mode | OPENED).map_err(io_error("open", path)),
+        _ => Ok(()),
+    }
+}
+
+/// Closes the doors of a change that was taken back, the innermost first; returns those that stay open.
+pub(super) fn close_doors(units: &[Unit]) -> Vec<FilePath> {
+    let doors = units.iter().filter(|unit| unit.is_door());
+    doors.filter(|unit| dress(unit, |change| &change.before).is_err()).map(|unit| FilePath::new(unit.path())).collect()
+}
+
+/// Does something in directories that the change has closed, which are open meanwhile. Whoever dies here leaves his
+/// journal, and the next one comes by again. Root needs no door.
+pub(super) fn within_closed(units: &[Unit], work: impl FnOnce() -> Result<(), ApplyError>) -> Result<(), ApplyError> {
+    let closed = |unit: &&Unit| match unit.own().map(|own| &own.after) {
+        Some(Image::Directory { mode }) => unit.step == Step::Close && mode & OPENED != OPENED,
+        _ => false,
+    };
+    let closed: Vec<&Unit> = units.iter().filter(closed).filter(|_| !geteuid().is_root()).collect();
+    let takers = || units.iter().filter(|unit| unit.takes());
+    let closed: Vec<&Unit> =
+        closed.into_iter().filter(|door| takers().any(|unit| unit.path().starts_with(door.path()))).collect();
+    for door in closed.iter().rev() {
+        // What is somebody else's by now shows when the work is done.
+        if let Some(Image::Directory { mode }) = door.own().map(|own| &own.after) {
+            disk::set_mode(door.path(), mode | OPENED).ok();
+        }
+    }
+    let done = work();
+    let shut = closed.into_iter().map(|door| swap(door)).fold(Ok(()), Result::and);
+    done.and(shut)
 }
 
 /// Carries a unit out.
@@ -44,6 +86,8 @@ pub(super) fn swap(unit: &Unit) -> Result<(), ApplyError> {
 pub(super) fn swap_back(unit: &Unit, inode: u64) -> Result<(), ApplyError> {
     let (path, slot) = (unit.path(), unit.slot.as_path());
     match (unit.step, state(unit, inode)) {
+        // What lies in it is taken back after this.
+        (Step::Close, _) if unit.is_door() => open_door(unit),
         (Step::Open | Step::Close, _) => {
             dress(unit, |change| &change.before).map_err(io_error("set the mode of", path))
         }

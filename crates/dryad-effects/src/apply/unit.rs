@@ -63,6 +63,11 @@ impl Unit {
         matches!(self.step, Step::Create | Step::Replace)
     }
 
+    /// Whether this is a directory that is closed before and after; in between it has to be open.
+    pub(crate) fn is_door(&self) -> bool {
+        self.step == Step::Close && self.own().is_some_and(Change::is_door)
+    }
+
     /// Whether something is moved out.
     pub(crate) fn takes(&self) -> bool {
         matches!(self.step, Step::Replace | Step::Remove)
@@ -131,6 +136,8 @@ fn step_of(change: &Change) -> Option<Step> {
         (Image::Absent, Image::Absent) => None,
         (Image::Absent, _) => Some(Step::Create),
         (_, Image::Absent) => Some(Step::Remove),
+        // Until then it is held open.
+        (Image::Directory { .. }, Image::Directory { .. }) if change.is_door() => Some(Step::Close),
         (Image::Directory { mode: before }, Image::Directory { mode: after }) => modes(*before, *after),
         (Image::File(before), Image::File(after)) if before.blob == after.blob => {
             match modes(before.mode, after.mode) {

@@ -7,8 +7,9 @@
 mod images;
 mod walk;
 
-pub(super) use images::{attributes, strip};
+pub(super) use images::{bearing, strip};
 
+use crate::bearing::Bearing;
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
@@ -54,6 +55,8 @@ pub enum Uncarried {
     Lost,
     /// What stands there cannot be read, so that it could not be brought back.
     Unreadable,
+    /// The real directory is another's and does not allow it: it is closed, or its sticky bit protects others' files.
+    Forbidden,
     /// The file has, or gets, a second name; applying makes it a file of its own.
     HardLink,
     /// The file had other names: run directly, the command would have changed them all.
@@ -100,6 +103,7 @@ pub(super) struct Covered {
 pub(super) struct Captured {
     pub(super) changes: ChangeSet,
     pub(super) contents: Vec<Content>,
+    pub(super) bearings: Vec<(FilePath, Bearing)>,
     pub(super) outside_writes: Vec<OutsideWrite>,
     pub(super) not_carried: Vec<NotCarried>,
     pub(super) changed_meanwhile: Vec<FilePath>,
@@ -133,6 +137,9 @@ impl fmt::Display for NotCarried {
             Uncarried::SpecialFileStays => "a pipe, socket or device was made; an undo leaves it there",
             Uncarried::Lost => "its former content could not be kept and cannot be brought back",
             Uncarried::Unreadable => "it cannot be read, so it is left alone",
+            Uncarried::Forbidden => {
+                "the directory belongs to somebody else and does not allow it, so it is left as it is"
+            }
             Uncarried::HardLink => "it becomes a file of its own instead of a second name",
             Uncarried::HardLinkBroken => "its other names keep the old content",
             Uncarried::Owner => "a change of owner or group alone is left out",

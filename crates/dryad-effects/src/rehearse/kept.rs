@@ -1,6 +1,7 @@
 //! What stood at the paths that a command has really changed: the before-images of the rungs that are no dry run.
 
 use super::capture::{Captured, Content, NotCarried, Uncarried};
+use super::doors;
 use crate::fingerprint::{image_at, modified};
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::{FileImage, Image};
@@ -111,6 +112,7 @@ pub(super) fn changes(kept: Vec<Kept>) -> io::Result<Captured> {
         }
         changes.push(change);
     }
+    doors::add(&mut changes);
     captured.changes = ChangeSet::new(changes);
     Ok(captured)
 }

@@ -14,6 +14,10 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
+/// Room beyond what a command may write. A file that is copied up and does not fit is gone again at once, and nobody has
+/// seen that the limit was reached; here it fits, or takes long enough to be seen.
+const OVERFLOW: u64 = 512 << 20;
+
 /// Where layers are that are not on the disk.
 #[derive(Debug)]
 pub(super) struct Memory<'m> {
@@ -28,7 +32,7 @@ impl<'m> Memory<'m> {
         if stage.overlays.iter().all(|overlay| overlay.layer.is_some()) {
             return Ok(None);
         }
-        let size = stage.quota.to_string();
+        let size = stage.quota.saturating_add(OVERFLOW).to_string();
         let options = [("size", size.as_str()), ("mode", "0700")];
         let layers = mounts::file_system(c"tmpfs", &options, &[], MountAttrFlags::empty())?;
         mounts::attach(&layers, CWD, stage.mount_point.as_path())?;

@@ -64,11 +64,13 @@ pub(super) async fn rehearse(
     let Performance { outcome, mut ended, memory } = performance;
     let (connects, left_running) = (std::mem::take(&mut ended.connects), std::mem::take(&mut ended.left_running));
     let (seen, memory) = scene.clone().look(ended, memory).await?;
-    let (Captured { changes, contents, outside_writes, not_carried, changed_meanwhile }, limits) = seen;
+    let (captured, limits) = seen;
+    let Captured { changes, contents, bearings, outside_writes, not_carried, changed_meanwhile } = captured;
     Ok(Rehearsed {
         outcome,
         changes,
         contents,
+        bearings,
         outside_writes,
         not_carried,
         changed_meanwhile,
@@ -113,6 +115,7 @@ impl Rehearsed {
         let ((captured, limits), memory) = scene.look(ended, memory).await?;
         self.memory = memory;
         (self.changes, self.contents, self.limits) = (captured.changes, captured.contents, limits);
+        self.bearings = captured.bearings;
         self.outside_writes = captured.outside_writes;
         self.not_carried = captured.not_carried;
         self.changed_meanwhile = captured.changed_meanwhile;
@@ -299,15 +302,13 @@ impl Scene {
 /// An entry at the top of a tree that an ordinary user cannot change in a layer, because its owner or group have no
 /// meaning there. Only the top is looked at: who keeps a tree with others mostly shows there.
 fn foreign_in(root: &Path) -> Option<Limit> {
-    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     // Where everybody may make files, such as among the temporary ones, others' are no surprise.
     let is_everybodys = root.metadata().is_ok_and(|facts| facts.mode() & 0o1002 == 0o1002);
-    if user == 0 || is_everybodys {
+    if is_everybodys || rustix::process::geteuid().is_root() {
         return None;
     }
     let entries = fs::read_dir(root).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    let is_foreign =
-        |path: &PathBuf| path.symlink_metadata().is_ok_and(|facts| facts.uid() != user || facts.gid() != group);
+    let is_foreign = |path: &PathBuf| path.symlink_metadata().is_ok_and(|facts| roots::is_foreign(&facts));
     std::iter::once(root.to_owned()).chain(entries).find(is_foreign).map(Limit::Foreign)
 }
 

@@ -85,6 +85,10 @@ pub struct ProbeRequest<'a> {
 impl Ladder {
     /// The ladder here: as it was found before, or by trying. Blocking; some milliseconds if it is new.
     pub fn find(request: &ProbeRequest<'_>) -> Self {
+        // What holds for other trees on the same file system does not hold for this one.
+        if roots::is_crowded(request.root) {
+            return Self::probe(request);
+        }
         let key = cache::key(request);
         cache::find(&key, request.cache).unwrap_or_else(|| {
             let ladder = Self::probe(request);
@@ -95,6 +99,9 @@ impl Ladder {
 
     /// The ladder here, if it was found before. Starts no process.
     pub fn known(request: &ProbeRequest<'_>) -> Option<Self> {
+        if roots::is_crowded(request.root) {
+            return None;
+        }
         cache::find(&cache::key(request), request.cache)
     }
 

@@ -1,10 +1,10 @@
 //! What came of a rehearsal, until it is applied or dropped.
 
-use super::bearing;
 use super::capture::{self, Content, NotCarried, OutsideWrite};
 use super::layers::Claim;
 use super::places::Scene;
 use super::{Rung, message};
+use crate::bearing::Bearing;
 use crate::contents::Contents;
 use crate::vault::{Vault, VaultError};
 use dryad_protocol::change_set::ChangeSet;
@@ -29,6 +29,8 @@ pub struct Rehearsed {
     pub changes: ChangeSet,
     /// Where the contents of files lie: the new ones of a dry run, otherwise the old ones.
     pub contents: Vec<Content>,
+    /// What new directories and links bear that others would not.
+    pub(crate) bearings: Vec<(FilePath, Bearing)>,
     /// What it would have changed elsewhere.
     pub outside_writes: Vec<OutsideWrite>,
     /// What it did that the change set cannot say.
@@ -93,6 +95,7 @@ impl Rehearsed {
             outcome,
             changes: ChangeSet::default(),
             contents: Vec::new(),
+            bearings: Vec::new(),
             outside_writes: Vec::new(),
             not_carried: Vec::new(),
             changed_meanwhile: Vec::new(),
@@ -110,12 +113,16 @@ impl Rehearsed {
     /// is applied so cannot be applied a second time, even if it failed.
     pub fn gifts(&self) -> Contents {
         let mut contents = Contents::default();
-        let claim = self.memory.as_ref().and(self._claims.first());
-        for (number, content) in self.contents.iter().enumerate() {
+        for content in &self.contents {
             // An attribute too many does less harm than a change that is not applied.
             capture::strip(&content.file).ok();
-            let copy = claim.and_then(|claim| bearing::copy_of(&content.file, claim, number));
-            contents.give(content.path.clone(), content.blob, copy.unwrap_or_else(|| content.file.clone()));
+            if let Some(bearing) = capture::bearing(&content.file) {
+                contents.bears(content.path.clone(), bearing);
+            }
+            contents.give(content.path.clone(), content.blob, content.file.clone());
+        }
+        for (path, bearing) in &self.bearings {
+            contents.bears(path.clone(), bearing.clone());
         }
         contents
     }

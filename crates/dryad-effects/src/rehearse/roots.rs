@@ -4,14 +4,18 @@
 //! then dropped. A tree with other mounts in it cannot lie below one layer, so each of its directories gets one. What the
 //! kernel only shows as files, such as `/proc`, gets none.
 //!
+//! An ordinary user's layer cannot take over a directory that belongs to somebody else, nor anything below it. So a
+//! root that lies there gets a layer of its own, at the outermost directory that is the user's.
+//!
 //! Where that would take too many layers a root gets none and can only be read, unless it is the first: without the
 //! work tree there is no rehearsal.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -77,14 +81,27 @@ pub(super) struct TooMany(PathBuf);
 
 /// Plans layers for these directories.
 pub(super) fn plan(granted: &[PathBuf], watched: &[PathBuf]) -> io::Result<Plan> {
-    plan_among(granted, watched, &Mounts::listed(&fs::read("/proc/self/mountinfo")?))
+    let is_foreign = |place: &Path| place.symlink_metadata().is_ok_and(|facts| is_foreign(&facts));
+    plan_among(granted, watched, &Mounts::listed(&fs::read("/proc/self/mountinfo")?), is_foreign)
 }
 
-fn plan_among(granted: &[PathBuf], watched: &[PathBuf], mounts: &Mounts) -> io::Result<Plan> {
+/// Whether a work tree would need too many layers.
+pub(super) fn is_crowded(work: &Path) -> bool {
+    let planned = plan(&[work.to_owned()], &[]);
+    planned.is_err_and(|error| error.get_ref().is_some_and(|inner| inner.is::<TooMany>()))
+}
+
+fn plan_among(
+    granted: &[PathBuf],
+    watched: &[PathBuf],
+    mounts: &Mounts,
+    is_foreign: impl Fn(&Path) -> bool,
+) -> io::Result<Plan> {
     let granted: Vec<PathBuf> = granted.iter().map(|root| root.canonicalize()).collect::<io::Result<_>>()?;
     // A place that is not there, or is covered already, needs no watching.
-    let watched: BTreeSet<PathBuf> = watched.iter().filter_map(|root| root.canonicalize().ok()).collect();
-    let watched = outermost(watched).into_iter().filter(|root| !granted.iter().any(|above| root.starts_with(above)));
+    let named: BTreeSet<PathBuf> = watched.iter().filter_map(|root| root.canonicalize().ok()).collect();
+    let watched =
+        outermost(named.clone()).into_iter().filter(|root| !granted.iter().any(|above| root.starts_with(above)));
     let watched: Vec<PathBuf> = watched.collect();
     if let Some(root) = granted.iter().chain(&watched).find(|root| !root.is_dir()) {
         let error = format!("{} is not a directory", root.display());
@@ -96,6 +113,9 @@ fn plan_among(granted: &[PathBuf], watched: &[PathBuf], mounts: &Mounts) -> io::
         if !plan.add_whole(root, false, mounts)? {
             plan.left_out.push(root.clone());
         }
+    }
+    for root in granted.iter().chain(&named) {
+        plan.add_own(root, &is_foreign);
     }
     plan.trees.sort_by_key(|tree| tree.root.components().count());
     Ok(plan)
@@ -119,6 +139,19 @@ impl Plan {
             self.add_granted(&inner, work, mounts)?;
         }
         Ok(())
+    }
+
+    /// Adds a tree for a root that the layer of an outer one does not reach, because something on the way is foreign.
+    /// There are few of these, so they are not counted.
+    fn add_own(&mut self, root: &Path, is_foreign: &impl Fn(&Path) -> bool) {
+        let around = self.trees.iter().filter(|tree| root.starts_with(&tree.root));
+        let Some(outer) = around.max_by_key(|tree| tree.root.components().count()) else { return };
+        let way = || root.ancestors().take_while(|place| *place != outer.root);
+        if way().any(is_foreign) {
+            // The last that is one's own, going up; a root that is foreign itself is taken as it is.
+            let own = way().take_while(|place| !is_foreign(place)).last().unwrap_or(root).to_owned();
+            self.trees.push(Tree { root: own, granted: outer.granted });
+        }
     }
 
     /// Adds a root if there are layers enough for all of it; whether it did.
@@ -158,6 +191,12 @@ impl Plan {
         }
         Ok(true)
     }
+}
+
+/// Whether an owner or group has no meaning in an ordinary user's rehearsal.
+pub(super) fn is_foreign(facts: &Metadata) -> bool {
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    !user.is_root() && (facts.uid() != user.as_raw() || facts.gid() != group.as_raw())
 }
 
 /// Those that lie in none of the others.
@@ -231,7 +270,7 @@ mod tests {
         fs::create_dir(base.join("work")).unwrap();
         let machine = BTreeSet::from([base.join("proc")]);
         let mounts = Mounts { all: BTreeSet::from([base.join("proc"), base.join("proc/sys")]), machine };
-        let plan = plan_among(std::slice::from_ref(&base), &[], &mounts).unwrap();
+        let plan = plan_among(std::slice::from_ref(&base), &[], &mounts, |_| false).unwrap();
         assert_eq!(plan.trees, [Tree { root: base.join("work"), granted: true }]);
     }
 
@@ -246,11 +285,12 @@ mod tests {
         let all = BTreeSet::from([PathBuf::from("/"), at("home/work/a/b")]);
         let mounts = Mounts { all, machine: BTreeSet::new() };
         let granted = [at("home/work"), at("home/work/m")];
-        let plan = plan_among(&granted, &[at("scratch"), at("nowhere"), at("home/work/a")], &mounts).unwrap();
+        let plan =
+            plan_among(&granted, &[at("scratch"), at("nowhere"), at("home/work/a")], &mounts, |_| false).unwrap();
         let tree = |name: &str, granted: bool| Tree { root: at(name), granted };
         assert_eq!(plan.trees, [tree("scratch", false), tree("home/work/m", true), tree("home/work/a/b", true)]);
         assert_eq!(plan.split, [at("home/work"), at("home/work/a")]);
-        assert!(plan_among(&[at("nowhere")], &[], &mounts).is_err());
+        assert!(plan_among(&[at("nowhere")], &[], &mounts, |_| false).is_err());
     }
 
     /// A place with many directories and a mount, of which a work tree may be one.
@@ -271,19 +311,52 @@ mod tests {
         let (_place, base, mounts) = crowded();
         let (crowd, work, inner) = (base.join("crowd"), base.join("work"), base.join("crowd/7"));
         let tree = |root: &PathBuf, granted: bool| Tree { root: root.clone(), granted };
-        let plan = plan_among(&[work.clone(), crowd.clone()], &[], &mounts).unwrap();
+        let plan = plan_among(&[work.clone(), crowd.clone()], &[], &mounts, |_| false).unwrap();
         assert_eq!((plan.trees, plan.split, plan.left_out), (vec![tree(&work, true)], vec![], vec![crowd.clone()]));
-        let plan = plan_among(&[inner.clone(), crowd.clone()], std::slice::from_ref(&work), &mounts).unwrap();
+        let plan =
+            plan_among(&[inner.clone(), crowd.clone()], std::slice::from_ref(&work), &mounts, |_| false).unwrap();
         assert_eq!(plan.trees, [tree(&work, false), tree(&inner, true)]);
         assert_eq!((plan.split, plan.left_out), (vec![], vec![crowd.clone()]));
-        let plan = plan_among(std::slice::from_ref(&work), std::slice::from_ref(&crowd), &mounts).unwrap();
+        let plan = plan_among(std::slice::from_ref(&work), std::slice::from_ref(&crowd), &mounts, |_| false).unwrap();
         assert_eq!((plan.trees, plan.left_out), (vec![tree(&work, true)], vec![crowd]));
     }
 
     #[test]
     fn a_work_tree_that_needs_too_many_layers_has_no_plan() {
         let (_place, base, mounts) = crowded();
-        let error = plan_among(&[base.join("crowd"), base.join("work")], &[], &mounts).unwrap_err();
+        let error = plan_among(&[base.join("crowd"), base.join("work")], &[], &mounts, |_| false).unwrap_err();
         assert!(error.get_ref().is_some_and(|inner| inner.is::<TooMany>()), "{error}");
+    }
+
+    #[test]
+    fn a_root_behind_a_foreign_directory_gets_a_layer_at_the_outermost_of_ones_own() {
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path().canonicalize().unwrap();
+        fs::create_dir_all(base.join("theirs/mine/deep/work")).unwrap();
+        fs::create_dir_all(base.join("own/work")).unwrap();
+        let at = |name: &str| base.join(name);
+        let tree = |name: &str, granted: bool| Tree { root: at(name), granted };
+        let plan = |granted: &[PathBuf], watched: &[PathBuf], foreign: &[&str]| {
+            let is_foreign = |path: &Path| foreign.iter().any(|name| path == at(name));
+            plan_among(granted, watched, &Mounts::default(), is_foreign).unwrap().trees
+        };
+        let (deep, own) = (at("theirs/mine/deep/work"), at("own/work"));
+        let outer = Tree { root: base.clone(), granted: true };
+        let granted = [deep.clone(), own.clone(), base.clone()];
+        assert_eq!(plan(&granted, &[], &["theirs"]), [outer.clone(), tree("theirs/mine", true)]);
+        assert_eq!(
+            plan(&granted, &[], &["theirs", "theirs/mine/deep/work"]),
+            [outer.clone(), tree("theirs/mine/deep/work", true)]
+        );
+        assert_eq!(plan(&granted, &[], &[]), [outer.clone()]);
+        assert_eq!(
+            plan(std::slice::from_ref(&base), std::slice::from_ref(&deep), &["theirs"]),
+            [outer, tree("theirs/mine", true)]
+        );
+        let watched = [base.clone(), deep];
+        assert_eq!(
+            plan(&[own], &watched, &["theirs"]),
+            [Tree { root: base.clone(), granted: false }, tree("own/work", true), tree("theirs/mine", false)]
+        );
     }
 }

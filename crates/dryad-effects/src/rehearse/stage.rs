@@ -14,6 +14,7 @@ use super::calls;
 use super::memory::Memory;
 use super::message::{Failure, Overlay, Stage};
 use super::mounts;
+use super::quota::Layer;
 use dryad_protocol::path::FilePath;
 use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags, fstat, fstatvfs, openat};
 use rustix::mount::{MountAttrFlags, MountPropagationFlags, OpenTreeFlags, UnmountFlags, mount_change, unmount};
@@ -25,7 +26,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub(super) struct Entered {
     /// The directories that the layers fill.
-    pub(super) layers: Vec<OwnedFd>,
+    pub(super) layers: Vec<Layer>,
     /// The trees with a layer, by the device numbers they have inside, and the mount they really lie on.
     pub(super) trees: Vec<(u64, u64)>,
     /// Why processes are seen as outside, if they are.
@@ -64,8 +65,8 @@ pub(super) fn enter(stage: &Stage, earlier: Option<&OwnedFd>, control: BorrowedF
     step("make devices", mounts::mount_dev(&tree, stage.quota, memory))?;
     for (overlay, parts) in stage.overlays.iter().zip(parts) {
         match parts.and_then(|parts| mount_overlay(overlay, parts, &tree)) {
-            Ok((upper, numbers)) => {
-                entered.layers.push(upper);
+            Ok((directory, numbers)) => {
+                entered.layers.push(Layer { directory, in_memory: overlay.layer.is_none() });
                 entered.trees.push(numbers);
             }
             Err(error) if overlay.needed => {
@@ -135,16 +136,21 @@ fn attributes_of(directory: &OwnedFd) -> io::Result<MountAttrFlags> {
     Ok(pairs.into_iter().filter(|(flag, _)| flags.contains(*flag)).map(|(_, attribute)| attribute).collect())
 }
 
+/// Puts an empty directory in a directory's place. What cannot be seen, as in a `/dev` of its own, is hidden.
 fn hide(tree: &OwnedFd, path: &Path) -> io::Result<()> {
     let empty =
         mounts::file_system(c"tmpfs", &[("size", "4096"), ("mode", "0555")], &[], MountAttrFlags::MOUNT_ATTR_RDONLY)?;
-    mounts::attach(&empty, tree, relative(path))
+    cover(&empty, tree, path)
 }
 
 /// Puts what is no socket in a socket's place. One that went away meanwhile needs no silencing.
 fn silence(tree: &OwnedFd, path: &Path) -> io::Result<()> {
-    let nothing = mounts::clone_of(CWD, Path::new("/dev/null"), OpenTreeFlags::empty())?;
-    match mounts::attach(&nothing, tree, relative(path)) {
+    cover(&mounts::clone_of(CWD, Path::new("/dev/null"), OpenTreeFlags::empty())?, tree, path)
+}
+
+/// Mounts something over what stands at a path, if anything does.
+fn cover(mount: &OwnedFd, tree: &OwnedFd, path: &Path) -> io::Result<()> {
+    match mounts::attach(mount, tree, relative(path)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
     }

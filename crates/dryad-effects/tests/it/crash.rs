@@ -13,6 +13,7 @@ use dryad_protocol::image::{BlobId, FileImage, Image};
 use dryad_protocol::path::FilePath;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -88,6 +89,12 @@ impl Place {
         fs::write(self.at("dir/deep/inside"), "deep").unwrap();
         fs::write(self.at("bits"), "bits").unwrap();
         std::os::unix::fs::symlink("modified", self.at("link")).unwrap();
+        fs::create_dir_all(self.at("door/inner")).unwrap();
+        fs::write(self.at("door/modified"), "before the door").unwrap();
+        fs::write(self.at("door/inner/deleted"), "deleted inside").unwrap();
+        for name in ["door/inner", "door"] {
+            fs::set_permissions(self.at(name), fs::Permissions::from_mode(0o555)).unwrap();
+        }
     }
 
     /// A change with every kind of step.
@@ -111,6 +118,11 @@ impl Place {
             ("link", Image::Symlink { target: FilePath::new("elsewhere") }),
             ("new", directory),
             ("new/file", file("new", 0o644)),
+            ("door", Image::Directory { mode: 0o555 }),
+            ("door/modified", file("after the door", 0o644)),
+            ("door/new", file("new behind the door", 0o644)),
+            ("door/inner", Image::Directory { mode: 0o500 }),
+            ("door/inner/deleted", Image::Absent),
         ];
         let change = |(name, after): (&str, Image)| {
             let path = self.at(name);
@@ -380,4 +392,15 @@ fn keeps_a_line_written_at_any_moment(renames: Renames) {
 fn a_line_written_at_any_moment_is_in_the_file_afterwards() {
     keeps_a_line_written_at_any_moment(Renames::Exchange);
     keeps_a_line_written_at_any_moment(Renames::InVault);
+}
+
+#[test]
+fn an_ordinary_user_survives_it_as_well() {
+    if !crate::rehearse::place::is_root() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let said =
+        crate::rehearse::user::as_somebody(place.path(), &["crash::an_apply", "crash::an_undo", "--test-threads=2"]);
+    assert!(said.contains("an_undo_killed_at_any_step_leaves_before_or_after ... ok"), "{said}");
 }

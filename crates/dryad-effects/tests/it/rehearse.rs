@@ -2,11 +2,13 @@
 
 mod bounds;
 mod changes;
+mod closed;
 mod commands;
 mod floor;
+mod foreign;
 mod generated;
 mod ladder;
-mod place;
+pub(crate) mod place;
 mod real;
 mod tools;
-mod user;
+pub(crate) mod user;

@@ -57,7 +57,9 @@ impl Target {
             let mut inside = changes.iter().filter(|other| other.path.as_path().starts_with(change.path.as_path()));
             is_made && leads_there(change) && inside.all(|other| is_below(other) || leads_there(other))
         };
-        let part = ChangeSet::new(changes.iter().filter(|change| is_below(change) || is_made_for_it(change)).cloned());
+        let is_door_to_it = |change: &Change| change.is_door() && leads_there(change) && change.before == change.after;
+        let is_part = |change: &&Change| is_below(change) || is_made_for_it(change) || is_door_to_it(change);
+        let part = ChangeSet::new(changes.iter().filter(is_part).cloned());
         if part.len() < changes.len() {
             self.extent = Extent::Part;
             *changes = part;

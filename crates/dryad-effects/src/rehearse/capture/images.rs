@@ -1,7 +1,9 @@
 //! Reads both sides of each pair and keeps what differs. Most of the time goes here, so several threads do it.
 
+use super::super::doors;
 use super::walk::Pair;
 use super::{Captured, Content, NotCarried, Uncarried};
+use crate::bearing::Bearing;
 use crate::fingerprint::{image_at, modified};
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::{FileImage, Image};
@@ -25,6 +27,7 @@ const OWN: &[u8] = b"user.overlay.";
 #[derive(Default)]
 struct Compared {
     change: Option<(Change, Option<Content>)>,
+    bearing: Option<(FilePath, Bearing)>,
     not_carried: Vec<NotCarried>,
 }
 
@@ -46,11 +49,13 @@ pub(super) fn compare(pairs: &[Pair], captured: &mut Captured) -> io::Result<()>
     let mut changes = Vec::with_capacity(compared.len());
     for one in compared {
         captured.not_carried.extend(one.not_carried);
+        captured.bearings.extend(one.bearing);
         if let Some((change, content)) = one.change {
             changes.push(change);
             captured.contents.extend(content);
         }
     }
+    doors::add(&mut changes);
     captured.changes = ChangeSet::new(changes);
     Ok(())
 }
@@ -89,6 +94,11 @@ fn look(pair: &Pair) -> io::Result<Compared> {
         && stands.nlink() > 1
     {
         compared.not_carried.push(note(Uncarried::HardLink));
+    }
+    if let Some((file, stands)) = &pair.after
+        && (stands.is_symlink() || (stands.is_dir() && !pair.before.as_ref().is_some_and(Metadata::is_dir)))
+    {
+        compared.bearing = Bearing::new(stands, attributes(file)).map(|bearing| (path.clone(), bearing));
     }
     let content = match (&change.before, &change.after, &pair.after) {
         (before, Image::File(new), Some((file, _))) if before.blob() != Some(new.blob) => {
@@ -131,8 +141,13 @@ fn unsaid(pair: &Pair) -> Option<Uncarried> {
     (attributes(&pair.path) != attributes(file)).then_some(Uncarried::Attributes)
 }
 
+/// What a file of a layer bears that another one would not.
+pub(in super::super) fn bearing(path: &Path) -> Option<Bearing> {
+    Bearing::new(&fs::symlink_metadata(path).ok()?, attributes(path))
+}
+
 /// Names and values of the attributes that are not the kernel's own.
-pub(in super::super) fn attributes(path: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn attributes(path: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut found: Vec<(Vec<u8>, Vec<u8>)> = attribute_names(path)
         .into_iter()
         .filter(|name| !name.starts_with(OWN))

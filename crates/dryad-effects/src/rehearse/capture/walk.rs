@@ -3,6 +3,7 @@
 use super::{Covered, NotCarried, OutsideKind, OutsideWrite, Uncarried};
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::FileTime;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{self, Metadata, Permissions};
@@ -49,14 +50,29 @@ impl Pair {
 }
 
 fn looks_changed(before: &Metadata, after: &Metadata) -> bool {
-    let content = |facts: &Metadata| (facts.len(), facts.mtime(), facts.mtime_nsec());
     before.mode() != after.mode() || (!before.is_dir() && content(before) != content(after))
+}
+
+/// What differs when a file has been written to.
+fn content(facts: &Metadata) -> (u64, i64, i64) {
+    (facts.len(), facts.mtime(), facts.mtime_nsec())
+}
+
+/// Whether a name goes, comes, or comes to stand for something else: all but a change of bits.
+fn is_renewed(before: Option<&Metadata>, upper: &Path, after: &Metadata) -> bool {
+    let Some(before) = before else { return !is_whiteout(upper, after) };
+    match (before.is_dir() && after.is_dir(), before.is_file() && after.is_file()) {
+        (true, _) => is_marked(upper, OPAQUE),
+        (_, true) => content(before) != content(after) || is_whiteout(upper, after),
+        (false, false) => true,
+    }
 }
 
 /// Walks the layer of one tree.
 pub(super) fn walk(tree: &Covered, begun: FileTime) -> io::Result<Walked> {
-    let mut walker = Walker { begun, granted: tree.granted, found: Walked::default() };
     let (before, after) = (fs::symlink_metadata(&tree.root)?, fs::metadata(&tree.upper)?);
+    let door = if tree.granted { Door::of(&tree.root, &before) } else { Door::Open };
+    let mut walker = Walker { begun, granted: tree.granted, door: (tree.root.clone(), door), found: Walked::default() };
     if before.mode() != after.mode() {
         walker.pair(tree.root.clone(), Some(before), Some((tree.upper.clone(), after)));
     }
@@ -85,7 +101,45 @@ enum Rest {
 struct Walker {
     begun: FileTime,
     granted: bool,
+    /// The root of the tree, and what may be done to the names in it.
+    door: (PathBuf, Door),
     found: Walked,
+}
+
+/// What an ordinary user may do to the names in the root of a tree. Its layer is his, whoever the root belongs to, so
+/// that the kernel did not ask. Below the root it does: there a layer has the owners of the tree.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Door {
+    /// Anything.
+    Open,
+    /// Make some, and remove his own.
+    Sticky,
+    /// Nothing.
+    Closed,
+}
+
+impl Door {
+    fn of(root: &Path, facts: &Metadata) -> Self {
+        let user = rustix::process::geteuid();
+        // An owner can open it.
+        if user.is_root() || facts.uid() == user.as_raw() {
+            return Self::Open;
+        }
+        match accessat(CWD, root, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
+            Err(_) => Self::Closed,
+            Ok(()) if facts.mode() & 0o1000 != 0 => Self::Sticky,
+            Ok(()) => Self::Open,
+        }
+    }
+
+    /// Whether something else can come in the place of what stands, or nothing.
+    fn lets_pass(self, stands: Option<&Metadata>) -> bool {
+        match self {
+            Self::Open => true,
+            Self::Sticky => stands.is_none_or(|facts| facts.uid() == rustix::process::geteuid().as_raw()),
+            Self::Closed => false,
+        }
+    }
 }
 
 impl Walker {
@@ -102,6 +156,11 @@ impl Walker {
             Below::Stands => at(real)?,
             Below::Nothing => None,
         };
+        let is_at_door = real.parent() == Some(self.door.0.as_path());
+        if is_at_door && !self.door.1.lets_pass(before.as_ref()) && is_renewed(before.as_ref(), upper, &after) {
+            self.leave_out(real, Uncarried::Forbidden);
+            return Ok(());
+        }
         if is_whiteout(upper, &after) {
             return before.map_or(Ok(()), |before| self.gone(real, before).map(drop));
         }

@@ -297,3 +297,33 @@ async fn a_file_that_is_written_to_keeps_its_owner_and_attributes() {
         assert_eq!(place.run_directly(look, &place.work()).1, "['user.note'] b'hi'\n", "{rung}");
     }
 }
+
+#[tokio::test]
+async fn owners_and_groups_come_along_whatever_has_them() {
+    use std::os::unix::fs::MetadataExt as _;
+    if !is_root() {
+        return;
+    }
+    for rung in [Rung::Overlay, Rung::Tmpfs] {
+        // Where the state lies on another mount a file cannot be moved, as in memory.
+        for elsewhere in [None, Some(Place::within(Path::new("/dev/shm")))] {
+            let place = Place::new();
+            shell("echo 1 > old; chown 1234:1235 old", &place.work());
+            let command = "echo 2 >> old; echo f > file; mkdir dir; echo in > dir/in; ln -s file link; ln -s dir dir/link; \
+                           chown -h 1001:1002 file dir dir/in link dir/link; chmod 4750 file";
+            let mut request = RehearsalRequest { highest: rung, lowest: rung, ..place.request(command) };
+            if let Some(elsewhere) = &elsewhere {
+                request.state = elsewhere.state();
+            }
+            let rehearsed = place.start(&request).await.unwrap();
+            place.apply(&rehearsed).unwrap();
+            let owner =
+                |name: &str| fs::symlink_metadata(place.at(name)).map(|facts| (facts.uid(), facts.gid())).unwrap();
+            assert_eq!(owner("old"), (1234, 1235), "{rung}");
+            for name in ["file", "dir", "dir/in", "link", "dir/link"] {
+                assert_eq!(owner(name), (1001, 1002), "{rung} {name} {}", elsewhere.is_some());
+            }
+            assert_eq!(fs::metadata(place.at("file")).unwrap().mode() & 0o7777, 0o4750);
+        }
+    }
+}

@@ -184,6 +184,9 @@ fn detail(before: &Image, after: &Image) -> String {
             format!(" (mode {:o} to {:o})", stood.mode, stands.mode)
         }
         (Image::File(stood), Image::File(stands)) if stood.blob == stands.blob => " (time only)".to_owned(),
+        (Image::Directory { mode: stood }, Image::Directory { mode: stands }) if stood == stands => {
+            format!(" (closed, mode {stood:o}; opened meanwhile)")
+        }
         (Image::Directory { mode: stood }, Image::Directory { mode: stands }) => {
             format!(" (mode {stood:o} to {stands:o})")
         }

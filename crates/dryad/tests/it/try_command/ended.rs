@@ -6,6 +6,7 @@ use crate::terminal::terminal;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Child;
 
 /// Overwrites, deletes and makes something, and then takes its time.
@@ -126,5 +127,31 @@ fn what_a_command_closed_behind_itself_is_taken_back() {
             scene.run(&["undo"]).done();
             assert_eq!(print(&scene), before, "{rung} {command}");
         }
+    }
+}
+
+#[test]
+fn a_directory_that_is_closed_before_and_after_is_changed_undone_and_changed_again() {
+    for rung in ["overlay", "tmpfs", "journal", "snapshot"] {
+        let scene = scene();
+        let bits =
+            |mode: u32| std::fs::set_permissions(scene.work().join("sub"), std::fs::Permissions::from_mode(mode));
+        bits(0o555).unwrap();
+        let before = print(&scene);
+        let command = "chmod 755 sub; echo new > sub/new; echo more >> sub/deep.txt; chmod 555 sub";
+        let run = |arguments: &[&str]| {
+            let mut program = scene.command(arguments);
+            ended(finish(program.env("DRYAD_REHEARSAL", rung).spawn().unwrap()), 0)
+        };
+        run(&["try", "--apply", "--", command]);
+        let after = print(&scene);
+        assert_eq!(scene.read("sub/deep.txt"), "deep\nmore\n", "{rung}");
+        run(&["undo"]);
+        assert_eq!(print(&scene), before, "{rung}");
+        run(&["redo"]);
+        assert_eq!(print(&scene), after, "{rung}");
+        run(&["undo", "--path", "sub/new"]);
+        assert!(!scene.work().join("sub/new").exists() && scene.read("sub/deep.txt") == "deep\nmore\n", "{rung}");
+        bits(0o755).unwrap();
     }
 }
