@@ -6,6 +6,7 @@
 use super::slots::Berth;
 use super::unit::{Item, Unit, items};
 use super::{ApplyError, io_error};
+use crate::bearing::Bearing;
 use crate::contents::Contents;
 use crate::disk;
 use crate::fingerprint::modified;
@@ -13,6 +14,7 @@ use crate::parallel::in_parts;
 use crate::vault::Vault;
 use dryad_protocol::image::{FileImage, Image};
 use dryad_protocol::path::FilePath;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io;
@@ -67,7 +69,8 @@ fn put_file(item: &Item<'_>, image: &FileImage, contents: &Contents, vault: &Vau
         return dressed.map_err(io_error("set mode and time of what was kept of", item.path()));
     }
     if let Some(bytes) = contents.get(image.blob) {
-        return write(&place, &bytes, image).map_err(io_error("write beside", item.path()));
+        let written = write(&place, &bytes, image, || bear(item, contents));
+        return written.map_err(io_error("write beside", item.path()));
     }
     let came = if let Some(file) = contents.gift(&item.change.path) {
         vault.move_from(file, image.blob, &place)
@@ -83,15 +86,23 @@ fn put_file(item: &Item<'_>, image: &FileImage, contents: &Contents, vault: &Vau
     Ok(metadata.ino())
 }
 
-/// Gives what lies in a slot owner, group and attributes, if they are special; whether they were.
+/// Gives what lies in a slot owner, group and attributes, if they are special; whether they were. A file that takes the
+/// place of another gets that one's, unless it came with its own.
 fn bear(item: &Item<'_>, contents: &Contents) -> bool {
-    let bearing = contents.bearing(&item.change.path);
+    let replaces_file = matches!((&item.change.before, &item.change.after), (Image::File(_), Image::File(_)));
+    let bearing = match contents.bearing(&item.change.path) {
+        Some(bearing) => Some(Cow::Borrowed(bearing)),
+        None if replaces_file => Bearing::of(item.path()).map(Cow::Owned),
+        None => None,
+    };
     bearing.inspect(|bearing| bearing.give(&item.place())).is_some()
 }
 
-fn write(place: &Path, bytes: &[u8], image: &FileImage) -> io::Result<u64> {
+/// Writes a new file; `bear` gives it what it shall bear, before its bits, which that may clear.
+fn write(place: &Path, bytes: &[u8], image: &FileImage, bear: impl FnOnce() -> bool) -> io::Result<u64> {
     let mut file = disk::create(place)?;
     disk::write(&mut file, bytes)?;
+    bear();
     disk::set_mode_of(&file, image.mode)?;
     if let Some(time) = image.modified {
         disk::set_modified(place, time)?;

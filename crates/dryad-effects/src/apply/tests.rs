@@ -6,7 +6,7 @@ use dryad_protocol::change_set::Change;
 use dryad_protocol::image::{FileImage, Image};
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use tempfile::TempDir;
 
 /// A tree to change, and the state of a workspace beside it.
@@ -274,4 +274,30 @@ fn what_somebody_wrote_into_a_change_that_is_put_back_is_kept_and_named() {
     assert_eq!(fs::read_to_string(bench.at("file")).unwrap(), "before");
     assert_eq!(fs::read_to_string(kept).unwrap(), "after, and somebody's");
     assert!(!bench.root.path().join("journal").exists());
+}
+
+/// What a file bears besides content and bits.
+fn bearing(path: &Path) -> (u32, u32, Vec<(Vec<u8>, Vec<u8>)>) {
+    let metadata = fs::symlink_metadata(path).unwrap();
+    (metadata.uid(), metadata.gid(), crate::bearing::attributes(path))
+}
+
+#[test]
+fn what_replaces_a_file_keeps_its_owner_group_and_attributes() {
+    let mut bench = Bench::new();
+    let path = bench.at("file");
+    fs::write(&path, "old").unwrap();
+    rustix::fs::setxattr(&path, c"user.note", b"mine", rustix::fs::XattrFlags::empty()).unwrap();
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&path, Some(4242), Some(4343)).unwrap();
+    }
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o4755)).unwrap();
+    let before = bearing(&path);
+    let after = bench.file("new", 0o4755);
+    let changes = ChangeSet::new([bench.change("file", after)]);
+    bench.apply(&changes).unwrap();
+    assert_eq!((fs::read_to_string(&path).unwrap(), bearing(&path)), ("new".to_owned(), before.clone()));
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o4755);
+    bench.undo(&changes).unwrap();
+    assert_eq!((fs::read_to_string(&path).unwrap(), bearing(&path)), ("old".to_owned(), before));
 }

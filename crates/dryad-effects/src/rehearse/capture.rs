@@ -7,7 +7,7 @@
 mod images;
 mod walk;
 
-pub(super) use images::{bearing, strip};
+pub(super) use images::strip;
 
 use crate::bearing::Bearing;
 use dryad_protocol::change_set::ChangeSet;

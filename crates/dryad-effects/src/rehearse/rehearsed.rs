@@ -116,7 +116,7 @@ impl Rehearsed {
         for content in &self.contents {
             // An attribute too many does less harm than a change that is not applied.
             capture::strip(&content.file).ok();
-            if let Some(bearing) = capture::bearing(&content.file) {
+            if let Some(bearing) = Bearing::of(&content.file) {
                 contents.bears(content.path.clone(), bearing);
             }
             contents.give(content.path.clone(), content.blob, content.file.clone());

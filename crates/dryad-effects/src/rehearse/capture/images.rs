@@ -3,7 +3,7 @@
 use super::super::doors;
 use super::walk::Pair;
 use super::{Captured, Content, NotCarried, Uncarried};
-use crate::bearing::Bearing;
+use crate::bearing::{self, Bearing};
 use crate::fingerprint::{image_at, modified};
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::{FileImage, Image};
@@ -19,9 +19,6 @@ const FEW: usize = 64;
 
 /// More threads would wait for the same disk.
 const MOST_THREADS: usize = 8;
-
-/// How the kernel's own attributes in a layer begin.
-const OWN: &[u8] = b"user.overlay.";
 
 /// What came of one pair.
 #[derive(Default)]
@@ -98,7 +95,7 @@ fn look(pair: &Pair) -> io::Result<Compared> {
     if let Some((file, stands)) = &pair.after
         && (stands.is_symlink() || (stands.is_dir() && !pair.before.as_ref().is_some_and(Metadata::is_dir)))
     {
-        compared.bearing = Bearing::new(stands, attributes(file)).map(|bearing| (path.clone(), bearing));
+        compared.bearing = Bearing::new(stands, bearing::attributes(file)).map(|bearing| (path.clone(), bearing));
     }
     let content = match (&change.before, &change.after, &pair.after) {
         (before, Image::File(new), Some((file, _))) if before.blob() != Some(new.blob) => {
@@ -138,40 +135,12 @@ fn unsaid(pair: &Pair) -> Option<Uncarried> {
     if (before.uid(), before.gid()) != (after.uid(), after.gid()) {
         return Some(Uncarried::Owner);
     }
-    (attributes(&pair.path) != attributes(file)).then_some(Uncarried::Attributes)
-}
-
-/// What a file of a layer bears that another one would not.
-pub(in super::super) fn bearing(path: &Path) -> Option<Bearing> {
-    Bearing::new(&fs::symlink_metadata(path).ok()?, attributes(path))
-}
-
-/// Names and values of the attributes that are not the kernel's own.
-fn attributes(path: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let mut found: Vec<(Vec<u8>, Vec<u8>)> = attribute_names(path)
-        .into_iter()
-        .filter(|name| !name.starts_with(OWN))
-        .map(|name| {
-            let mut value = vec![0; 64 * 1024];
-            let length = rustix::fs::lgetxattr(path, name.as_slice(), value.as_mut_slice()).unwrap_or(0);
-            value.truncate(length);
-            (name, value)
-        })
-        .collect();
-    found.sort();
-    found
-}
-
-fn attribute_names(path: &Path) -> Vec<Vec<u8>> {
-    let mut names = vec![0; 4096];
-    let length = rustix::fs::llistxattr(path, names.as_mut_slice()).unwrap_or(0);
-    let names = names.get(..length).unwrap_or_default();
-    names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect()
+    (bearing::attributes(&pair.path) != bearing::attributes(file)).then_some(Uncarried::Attributes)
 }
 
 /// Takes the kernel's own attributes off a file that leaves its layer. Its bits are set again when it is applied.
 pub(in super::super) fn strip(path: &Path) -> io::Result<()> {
-    for name in attribute_names(path).into_iter().filter(|name| name.starts_with(OWN)) {
+    for name in bearing::attribute_names(path).into_iter().filter(|name| name.starts_with(bearing::OVERLAY)) {
         let remove = || rustix::fs::lremovexattr(path, name.as_slice()).map_err(io::Error::from);
         match remove() {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
