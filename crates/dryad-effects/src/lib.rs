@@ -29,6 +29,7 @@ pub mod permitted;
 pub mod process;
 pub mod record_file;
 pub mod rehearse;
+pub mod shared_blocks;
 mod spool;
 pub mod texts;
 pub mod vault;

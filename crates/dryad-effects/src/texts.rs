@@ -126,6 +126,14 @@ impl Texts {
         })
     }
 
+    /// Whether one of these operations has kept what makes the text `id` out of `other`.
+    pub fn has(&self, id: BlobId, other: BlobId, operations: &[&OperationId]) -> bool {
+        let mut known = self.known.borrow_mut();
+        operations.iter().for_each(|operation| known.load(&self.directory.join(operation.as_str())));
+        let places = known.places.get(&id).map(Vec::as_slice).unwrap_or_default();
+        places.iter().any(|(_, difference)| difference.other(id) == other)
+    }
+
     /// Removes the packs of operations that nothing keeps; how many.
     pub fn collect(&self, keep: &dyn Fn(&str) -> bool) -> io::Result<usize> {
         let mut removed = 0;

@@ -7,8 +7,10 @@
 
 mod foreseen;
 mod home;
+mod keep;
 mod look;
 mod plan;
+mod returned;
 mod select;
 
 pub use plan::{PathReport, Verdict};
@@ -144,7 +146,7 @@ fn take_back(
         report.guide = Some(guide(target));
         return Ok(report);
     };
-    let plan = plan::plan(workspace, changes, &target.head.id, foreseen)?;
+    let plan = plan::plan(workspace, changes, &target.head, foreseen)?;
     report.paths.clone_from(&plan.paths);
     let is_impossible = report.paths.iter().any(|path| matches!(path.verdict, Verdict::Cannot(_)));
     let is_partial = is_impossible || *extent == Extent::Part;
@@ -162,6 +164,7 @@ fn take_back(
         head.undoes.clear();
     }
     workspace.apply(&head, &plan.changes, &plan.contents)?;
+    keep::keep(&plan.kept, workspace.vault()?);
     report.operation = Some(head.id);
     Ok(report)
 }

@@ -74,6 +74,9 @@ impl Foreseen {
                 moves.lies_at = moves.lies_at.take().or_else(|| is_untouched.then(|| change.path.clone()));
             }
         }
+        for (_, blob) in &plan.kept {
+            self.moves.entry(*blob).or_default().came += 1;
+        }
         for change in plan.changes.iter() {
             self.images.insert(change.path.clone(), change.after.clone());
         }
@@ -89,8 +92,19 @@ impl Foreseen {
     pub(super) fn is_kept(&self, blob: BlobId, vault: &Vault) -> bool {
         match self.moves.get(&blob) {
             None => vault.contains(blob).unwrap_or(false),
-            Some(moves) => vault.references(blob).unwrap_or(0) + moves.came > moves.went,
+            Some(_) => self.references(blob, vault) > 0,
         }
+    }
+
+    /// How many paths could have this content from the vault.
+    pub(super) fn references(&self, blob: BlobId, vault: &Vault) -> usize {
+        let (came, went) = self.moves.get(&blob).map_or((0, 0), |moves| (moves.came, moves.went));
+        (vault.references(blob).unwrap_or(0) + came).saturating_sub(went)
+    }
+
+    /// Whether this content would have been handed out.
+    pub(super) fn went(&self, blob: BlobId) -> bool {
+        self.moves.get(&blob).is_some_and(|moves| moves.went > 0)
     }
 
     /// The content, if the vault would have it.
@@ -110,7 +124,7 @@ impl Foreseen {
 }
 
 /// Whether something is put in the place of what stands there, and not only its bits are set.
-fn moves_content(change: &Change) -> bool {
+pub(super) fn moves_content(change: &Change) -> bool {
     match (&change.before, &change.after) {
         (Image::File(before), Image::File(after)) => before.blob != after.blob,
         (_, _) => true,

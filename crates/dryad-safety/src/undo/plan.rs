@@ -9,7 +9,9 @@ mod managed;
 use super::UndoError;
 use super::foreseen::Foreseen;
 use super::home::{Homes, house};
+use super::keep::{Kept, handed_out};
 use super::look::{Look, look};
+use super::returned::Returned;
 use crate::merge::{Merge, merge};
 use crate::workspace::Workspace;
 use dryad_effects::beside::beside;
@@ -19,9 +21,11 @@ use dryad_effects::vault::Vault;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::id::OperationId;
 use dryad_protocol::image::{BlobId, FileImage, Image};
+use dryad_protocol::operation::OperationHead;
 use dryad_protocol::path::FilePath;
 use managed::is_machine_managed;
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -75,21 +79,25 @@ pub(super) struct UndoPlan {
     pub(super) changes: ChangeSet,
     pub(super) contents: Contents,
     pub(super) paths: Vec<PathReport>,
+    /// What is handed out of the vault, and is to stay there as well.
+    pub(super) kept: Vec<Kept>,
 }
 
 /// Works out how to take `changes` back, where some paths are not as they are but as they would be.
 pub(super) fn plan(
     workspace: &Workspace,
     changes: &ChangeSet,
-    id: &OperationId,
+    target: &OperationHead,
     foreseen: &Foreseen,
 ) -> Result<UndoPlan, UndoError> {
+    let id = &target.id;
     let (vault, mut texts) = (workspace.vault()?, workspace.texts()?);
     foreseen.add_to(&mut texts);
     let texts = &texts;
     let (contents, homes) = (Contents::default(), Homes::new(foreseen));
-    let (planned, going, paths) = (Vec::new(), HashSet::new(), Vec::new());
-    let mut planner = Planner { vault, texts, id, foreseen, contents, homes, planned, going, paths };
+    let (taken, planned, going, paths) = (HashMap::new(), Vec::new(), HashSet::new(), Vec::new());
+    let returned = Returned::since(workspace.log()?, id, foreseen);
+    let mut planner = Planner { vault, texts, id, foreseen, returned, contents, homes, taken, planned, going, paths };
     let mut sorted: Vec<&Change> = changes.iter().collect();
     sorted.sort_by(|a, b| b.path.cmp(&a.path));
     let looks = look(&sorted, foreseen, vault);
@@ -107,7 +115,8 @@ pub(super) fn plan(
             report.verdict = Verdict::Cannot((*why).to_owned());
         }
     }
-    Ok(UndoPlan { changes: ChangeSet::new(housed), contents, paths })
+    let kept = handed_out(&housed, &contents, texts, target, (vault, workspace.home()));
+    Ok(UndoPlan { changes: ChangeSet::new(housed), contents, paths, kept })
 }
 
 struct Planner<'a> {
@@ -115,12 +124,21 @@ struct Planner<'a> {
     texts: &'a Texts,
     id: &'a OperationId,
     foreseen: &'a Foreseen,
+    returned: Returned<'a>,
     contents: Contents,
     homes: Homes<'a>,
+    taken: HashMap<BlobId, Taken>,
     planned: Vec<Change>,
     /// The paths that the plan removes.
     going: HashSet<PathBuf>,
     paths: Vec<PathReport>,
+}
+
+/// How often the plan takes a content out of the vault.
+struct Taken {
+    count: usize,
+    /// How often it can be taken; looked up for the second time, since most are taken once.
+    references: Option<usize>,
 }
 
 impl Planner<'_> {
@@ -165,11 +183,11 @@ impl Planner<'_> {
     fn restore(&mut self, change: &Change, now: Image, is_in_vault: bool) -> Verdict {
         if let Some(blob) = change.before.blob()
             && now.blob() != Some(blob)
-            && !(if self.foreseen.is_empty() { is_in_vault } else { self.is_foreseen_kept(blob, is_in_vault) })
+            && !self.can_take(blob, is_in_vault)
         {
             match self.content(blob) {
                 Some(bytes) => drop(self.contents.insert(bytes)),
-                None => return self.without(blob),
+                None => return self.without(&change.path, blob),
             }
         }
         let is_directory = |image: &Image| matches!(image, Image::Directory { .. });
@@ -237,15 +255,38 @@ impl Planner<'_> {
         kept(blob).or_else(|| self.texts.read(blob, self.id, &kept))
     }
 
+    /// Whether one more path can have this content from the vault. Each takes a reference with it; those that find
+    /// none any more share the bytes.
+    fn can_take(&mut self, blob: BlobId, is_in_vault: bool) -> bool {
+        if !(if self.foreseen.is_empty() { is_in_vault } else { self.is_foreseen_kept(blob, is_in_vault) }) {
+            return false;
+        }
+        match self.taken.entry(blob) {
+            Entry::Vacant(first) => {
+                first.insert(Taken { count: 1, references: None });
+                true
+            }
+            Entry::Occupied(mut again) => {
+                let taken = again.get_mut();
+                taken.count += 1;
+                let references = || self.foreseen.references(blob, self.vault);
+                taken.count <= *taken.references.get_or_insert_with(references)
+            }
+        }
+    }
+
     /// Whether the vault would have this content whole.
     fn is_foreseen_kept(&self, blob: BlobId, is_in_vault: bool) -> bool {
         self.foreseen.is_kept(blob, self.vault) && (is_in_vault || self.foreseen.find(blob, self.vault).is_some())
     }
 
     /// Nothing can be done without this content.
-    fn without(&self, blob: BlobId) -> Verdict {
+    fn without(&self, path: &FilePath, blob: BlobId) -> Verdict {
         let why = match self.foreseen.is_kept(blob, self.vault) {
             true => "its former content is damaged in the vault",
+            false if self.returned.has(path, blob) => {
+                "its former content was brought back once and written over since; the vault has no copy of it"
+            }
             false => "its former content is not in the vault any more",
         };
         Verdict::Cannot(why.to_owned())
@@ -259,7 +300,11 @@ impl Planner<'_> {
             return Verdict::Conflict { ours_at: None };
         }
         let Some(bytes) = self.content(want.blob) else {
-            return self.without(want.blob);
+            return match change.after.blob() == Some(want.blob) {
+                // It was never ours to keep: only its bits were changed.
+                true => Verdict::Conflict { ours_at: None },
+                false => self.without(&change.path, want.blob),
+            };
         };
         let place = FilePath::new(self.free_place(change.path.as_path()));
         self.contents.insert(bytes);

@@ -219,3 +219,49 @@ fn a_moved_workspace_is_undone_where_it_is_now() {
     assert!(told.contains("notes.txt  restored") && told.contains("every path verified on disk"), "{told}");
     assert_eq!(std::fs::read_to_string(elsewhere.join("notes.txt")).unwrap(), BEFORE);
 }
+
+/// Undoes a command that wrote over a file or removed it, writes over what came back, and does and undoes it again.
+fn overwritten_after_undo(scene: &Scene, former: &[u8], command: &str) -> String {
+    scene.write("it", former);
+    scene.run(&["try", "--apply", "--", command]).done();
+    scene.run(&["undo"]).done();
+    assert_eq!(std::fs::read(scene.work().join("it")).unwrap(), former);
+    scene.write("it", "mine\n");
+    failed(scene.run(&["redo"]), 1);
+    let foretold = failed(scene.run(&["undo", "--dry-run"]), 1);
+    let told = failed(scene.run(&["undo"]), 1);
+    assert_eq!(scene.read("it"), "mine\n");
+    assert_eq!(foretold.lines().nth(1), told.lines().nth(1));
+    told
+}
+
+#[test]
+fn what_undo_has_brought_back_can_be_written_over_and_is_had_again() {
+    let binary: Vec<u8> = (0..3_000_000_u32).flat_map(|number| number.to_le_bytes().into_iter().take(1)).collect();
+    let long = "a line\n".repeat(60_000);
+    for (former, command) in [
+        (binary.as_slice(), "printf 'other\\0' > it"),
+        (&binary, "rm it"),
+        (b"a text\n", "rm it"),
+        (long.as_bytes(), "sed -i s/line/word/ it"),
+    ] {
+        let scene = Scene::new();
+        let told = overwritten_after_undo(&scene, former, command);
+        let place = told.split_once("ours at ").unwrap().1.split_once(')').unwrap().0.to_owned();
+        assert_eq!(std::fs::read(scene.work().join(place)).unwrap(), former, "{command}: {told}");
+        assert!(scene.run(&["verify"]).done().ends_with("no damage\n"));
+    }
+}
+
+#[test]
+fn what_is_too_large_to_be_kept_besides_is_said_to_be_lost() {
+    let scene = Scene::new();
+    let huge = vec![0; 5 * 1024 * 1024];
+    let told = overwritten_after_undo(&scene, &huge, "echo other > it");
+    if told.contains("ours at") {
+        // The file system shares blocks: nothing is too large.
+        return;
+    }
+    let why = "cannot (its former content was brought back once and written over since; the vault has no copy of it)";
+    assert!(told.contains(why), "{told}");
+}
