@@ -2,12 +2,15 @@
 //! find its way back.
 
 use super::Rehearsed;
+use crate::fingerprint::image_at;
 use crate::identity::{FOLDER, OWN_FILES};
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::fs::{self, DirEntry};
 use std::path::Path;
 
 /// Leaves changes of the mark out, unless the directory that it marks goes as well.
@@ -32,6 +35,31 @@ pub(super) fn spare_in(rehearsed: &mut Rehearsed) {
     let needed: HashSet<&FilePath> = kept.iter().map(|change| &change.path).collect();
     rehearsed.contents.retain(|content| needed.contains(&content.path));
     rehearsed.changes = kept;
+}
+
+impl Rehearsed {
+    /// What it changes, now that the workspace has its mark: a command that was the first to make the mark's folder finds
+    /// that there. What else it made in the folder comes into that one, and an undo leaves it.
+    pub fn changes_beside_mark(&self) -> Cow<'_, ChangeSet> {
+        let is_mark = |change: &Change| {
+            let is_new = change.before == Image::Absent && matches!(change.after, Image::Directory { .. });
+            is_new && marked(&change.path).is_some_and(|_| holds_mark_alone(change.path.as_path()))
+        };
+        if !self.changes.iter().any(is_mark) {
+            return Cow::Borrowed(&self.changes);
+        }
+        let renewed = |change: &Change| match image_at(change.path.as_path()) {
+            Ok(before) if is_mark(change) => Change { before, ..change.clone() },
+            _ => change.clone(),
+        };
+        Cow::Owned(ChangeSet::new(self.changes.iter().map(renewed).filter(|change| !change.ends_as_it_began())))
+    }
+}
+
+/// Whether nothing lies in a folder but what dryad has put there.
+fn holds_mark_alone(folder: &Path) -> bool {
+    let is_ours = |entry: DirEntry| OWN_FILES.iter().any(|name| entry.file_name() == *name);
+    fs::read_dir(folder).is_ok_and(|entries| entries.filter_map(Result::ok).all(is_ours))
 }
 
 /// The directory that a path marks, if it is such a mark: one of the files, or the folder itself.

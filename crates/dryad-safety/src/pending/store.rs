@@ -71,7 +71,9 @@ impl Pending {
     /// As [`stage`](Self::stage).
     pub fn stage_rehearsed(&self, action: &PendingAction, rehearsed: &Rehearsed) -> Result<(), StageError> {
         let record = serde_json::to_vec(action).map_err(io::Error::from)?;
-        self.files()?.put_rehearsed(action.id.as_str(), &record, &self.placed(&rehearsed.changes)?, rehearsed)?;
+        let files = self.files()?;
+        let changes = self.placed(&rehearsed.changes_beside_mark())?;
+        files.put_rehearsed(action.id.as_str(), &record, &changes, rehearsed)?;
         self.staged(action);
         Ok(())
     }

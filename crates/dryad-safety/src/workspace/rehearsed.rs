@@ -18,7 +18,9 @@ impl Workspace {
     /// Blocking, and not to be interrupted. An error says that nothing was changed, as with
     /// [`apply`](Workspace::apply); the rehearsal cannot be applied a second time.
     pub fn apply_rehearsed(&self, head: &OperationHead, rehearsed: &Rehearsed) -> Result<(), WorkspaceError> {
-        let (changes, texts) = (&rehearsed.changes, texts(rehearsed));
+        self.opened()?;
+        let (changes, texts) = (rehearsed.changes_beside_mark(), texts(rehearsed));
+        let changes = changes.as_ref();
         self.apply_with(head, changes, &rehearsed.gifts(), &|kept| kept.keep(&head.id, changes, &texts))
     }
 

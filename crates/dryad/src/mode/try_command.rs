@@ -48,12 +48,27 @@ pub(super) async fn run(arguments: &TryArguments) -> Result<Exit, Failure> {
         CommandEnd::Cancelled | CommandEnd::TimedOut => return end_cancelled(&mut trial).await,
     };
     let fate = resolve(&mut trial, wish).await?;
-    if arguments.json {
-        output::print_json(&trial.json(&fate))?;
-    } else {
-        tell(&fate)?;
-    }
+    let told = if arguments.json { output::print_json(&trial.json(&fate)) } else { tell(&fate) };
+    told.or_else(|failure| unheard(&fate, failure))?;
     Ok(exit)
+}
+
+/// The last word could not be printed. What has happened has happened all the same, so that the exit code is the
+/// command's; the way back is told where it may be heard.
+fn unheard(fate: &Fate, failure: Failure) -> Result<(), Failure> {
+    let Failure { message, .. } = &failure;
+    match fate {
+        Fate::Applied { id, paths } => {
+            output::note(&format!("applied: {paths}; `dryad undo {id}` takes it back; {message}"));
+            Ok(())
+        }
+        Fate::Recorded { id, paths } => {
+            output::note(&format!("changed: {paths}; `dryad undo {id}` takes it back; {message}"));
+            Ok(())
+        }
+        Fate::Kept { id, .. } => Err(failure.hint(format!("It is kept as pending action {id}."))),
+        Fate::Discarded | Fate::Nothing => Err(failure),
+    }
 }
 
 fn wish(arguments: &TryArguments) -> Wish {
@@ -87,7 +102,9 @@ async fn resolve(trial: &mut Trial, wish: Wish) -> Result<Fate, Failure> {
     if !trial.rehearsed()?.rung.is_dry_run() {
         let shown = trial.shown()?;
         let fate = trial.record().await?;
-        return shown.print().map(|()| fate);
+        // It has happened, whether that can be printed or not.
+        shown.print().unwrap_or_else(|failure| output::note(&failure.message));
+        return Ok(fate);
     }
     trial.shown()?.print()?;
     if trial.rehearsed()?.changes.is_empty() && wish != Wish::Ask {

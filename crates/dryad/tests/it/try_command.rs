@@ -242,3 +242,56 @@ fn a_name_cannot_pretend_to_be_other_lines() {
     assert!(undone.contains("  x\\n  A harmless (1 byte)\\n\\nlost: 0 files  restored\n"), "{undone}");
     assert_eq!(scene.read(forged), "1");
 }
+
+#[test]
+fn what_was_applied_is_said_to_be_so_when_the_output_cannot_be_written() {
+    for (rung, more, word) in [
+        ("overlay", &[][..], "applied: 1 path"),
+        ("overlay", &["--json"], "applied: 1 path"),
+        ("journal", &[], "changed: 1 path"),
+        ("snapshot", &[], "changed: 1 path"),
+    ] {
+        let scene = scene();
+        let before = print(&scene);
+        let mut program = scene.command(&[&["try", "--apply"], more, &["--", "echo x > new; exit 3"]].concat());
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let child = program.env("DRYAD_REHEARSAL", rung).stdout(full).spawn().unwrap();
+        let (_, told) = ended(finish(child), 3);
+        let id = log(&scene)[0]["id"].as_str().unwrap().to_owned();
+        assert!(told.contains(word) && told.contains("cannot write to standard output"), "{rung}: {told}");
+        let short = told.split("dryad undo ").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
+        assert!(id.starts_with(short) || id.ends_with(short), "{told} {id}");
+        assert!(scene.work().join("new").exists());
+        ended(scene.run(&["undo", short]), 0);
+        assert_eq!(print(&scene), before, "{rung}");
+    }
+    // Where nothing was changed, a failure is one.
+    let scene = scene();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let child = scene.command(&["try", "--json", "--discard", "--", "echo x > new"]).stdout(full).spawn().unwrap();
+    ended(finish(child), 1);
+}
+
+#[test]
+fn a_command_may_make_the_folder_that_dryad_makes_itself() {
+    for command in
+        ["mkdir .dryad", "mkdir -m 700 .dryad; echo '{}' > .dryad/settings.json; mkdir .dryad/sub; echo 1 > one"]
+    {
+        for keep in [false, true] {
+            let scene = scene();
+            let way: &[&str] = if keep { &["try", "--keep", "--"] } else { &["try", "--apply", "--"] };
+            ended(scene.run(&[way, &[command]].concat()), 0);
+            if keep {
+                let id = pending(&scene)[0]["id"].as_str().unwrap().to_owned();
+                ended(scene.run(&["apply", &id]), 0);
+            }
+            assert!(scene.work().join(".dryad/workspace-id").exists());
+            assert_eq!(scene.work().join(".dryad/settings.json").exists(), command.contains("settings"));
+            assert_eq!(scene.work().join("one").exists(), command.contains("one"));
+            ended(scene.run(&["undo"]), 0);
+            assert!(scene.work().join(".dryad/workspace-id").exists(), "undo needs it");
+            assert!(!scene.work().join(".dryad/settings.json").exists() && !scene.work().join("one").exists());
+            ended(scene.run(&["redo"]), 0);
+        }
+    }
+}
