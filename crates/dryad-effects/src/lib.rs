@@ -10,6 +10,7 @@
 
 pub mod apply;
 pub mod artifact;
+pub mod aside;
 pub mod beside;
 pub mod change_codec;
 pub mod contents;
