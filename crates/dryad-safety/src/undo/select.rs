@@ -141,11 +141,12 @@ pub(super) fn undos(log: &FileLog, count: usize) -> Result<Vec<Target>, UndoErro
 /// The newest operations that still count and are wanted.
 fn pick(log: &FileLog, count: usize, wanted: impl Fn(&Entry) -> bool) -> Result<Vec<Target>, UndoError> {
     let mut found = Vec::new();
-    for item in log.with_states() {
+    let mut items = log.with_states();
+    // What lies behind the last one that is needed is not looked at: it may be damaged.
+    while found.len() < count
+        && let Some(item) = items.next()
+    {
         let (entry, state) = item?;
-        if found.len() == count {
-            break;
-        }
         if state == State::Effective && wanted(&entry) {
             found.push(Target { operation: log.operation(&entry)?, extent: Extent::All });
         }
@@ -158,10 +159,14 @@ fn by_id(log: &FileLog, prefixes: &[String]) -> Result<Vec<Target>, UndoError> {
     for prefix in prefixes {
         wanted.push(log.find(prefix)?);
     }
+    let mut missing: HashSet<_> = wanted.into_iter().collect();
     let mut found: Vec<(Entry, State)> = Vec::new();
-    for item in log.with_states() {
+    let mut items = log.with_states();
+    while !missing.is_empty()
+        && let Some(item) = items.next()
+    {
         let (entry, state) = item?;
-        if wanted.contains(&entry.head.id) {
+        if missing.remove(&entry.head.id) {
             found.push((entry, state));
         }
     }
