@@ -213,7 +213,8 @@ fn a_beginning_that_fits_several_sessions_or_messages_takes_nothing_back() {
     let rows = log(&scene);
     let sessions: Vec<&str> = rows.iter().map(|row| row["sessionId"].as_str().unwrap()).collect();
     assert_ne!(sessions[0], sessions[1]);
-    let complaint = scene.run(&["undo", "--session", &sessions[0][..4]]).failed(2);
+    let beginning: String = sessions[0].chars().take(4).collect();
+    let complaint = scene.run(&["undo", "--session", &beginning]).failed(2);
     assert!(sessions.iter().all(|id| complaint.contains(id)) && complaint.contains("hint: Give more"), "{complaint}");
     for option in ["--session", "--message"] {
         let complaint = scene.run(&["undo", option, ""]).failed(1);

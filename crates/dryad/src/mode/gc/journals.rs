@@ -6,17 +6,18 @@ use dryad_effects::aside::{GivenUp, given_up};
 use dryad_effects::lock::Lock;
 use dryad_protocol::one_line::one_line;
 use dryad_protocol::operation::OperationHead;
+use dryad_safety::clock::Clock;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Forgets the interrupted changes of all workspaces of which nothing is left or that nobody has helped on in 30 days, or
 /// tells which ones it would.
 pub(super) fn forget(home: &Path, dry_run: bool) -> Result<Vec<GivenUp>, Failure> {
-    let age = Duration::from_millis(KEPT_MILLISECONDS.unsigned_abs());
-    let oldest = SystemTime::now().checked_sub(age).unwrap_or(SystemTime::UNIX_EPOCH);
+    let oldest = Clock::System.now().as_millis() - KEPT_MILLISECONDS;
+    let oldest = UNIX_EPOCH + Duration::from_millis(u64::try_from(oldest).unwrap_or(0));
     let mut all = Vec::new();
     for state in states(&home.join("workspaces"))? {
         let failed = |error: io::Error| Failure::failed(format!("{}: {error}", state.display()));
