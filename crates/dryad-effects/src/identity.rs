@@ -67,6 +67,15 @@ pub fn last_seen(state: &Path) -> Option<PathBuf> {
     places(state).into_iter().next()
 }
 
+/// Whether the directory is there and carries this id. One that takes no id file carries the one of its place.
+pub(crate) fn has_id(root: &Path, id: &str) -> bool {
+    match read(root) {
+        Ok(Some(found)) => found == id,
+        Ok(None) => root.is_dir() && bound_to(root).id == id,
+        Err(_) => false,
+    }
+}
+
 /// Brings the id file back that somebody has removed. Where none can be made there was none.
 pub fn restore(root: &Path, id: &str) {
     if root.is_dir() && read(root).is_ok_and(|found| found.is_none()) {

@@ -11,6 +11,7 @@
 pub mod apply;
 pub mod artifact;
 mod bearing;
+pub mod aside;
 pub mod beside;
 pub mod change_codec;
 pub mod contents;

@@ -9,6 +9,7 @@ mod foreseen;
 mod home;
 mod keep;
 mod look;
+mod parts;
 mod plan;
 mod returned;
 mod select;
@@ -23,6 +24,7 @@ use crate::workspace::{Workspace, WorkspaceError};
 use dryad_protocol::id::OperationId;
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome, UndoRecord};
 use foreseen::Foreseen;
+use parts::Parts;
 use thiserror::Error;
 
 /// Why nothing could be undone.
@@ -43,6 +45,16 @@ pub enum UndoError {
         id: OperationId,
         /// By which.
         by: OperationId,
+    },
+    /// Several have an id that starts so, and taking back more than was meant cannot be meant.
+    #[error("{what} {prefix} could be any of {}", candidates.join(", "))]
+    Ambiguous {
+        /// `message` or `session`.
+        what: &'static str,
+        /// What was asked for.
+        prefix: String,
+        /// Some of them, the newest first.
+        candidates: Vec<String>,
     },
     /// Some were taken back, then one could not be.
     #[error("{source}; before that, {} operations were done: {}", done.len(), ids(.done))]
@@ -122,8 +134,9 @@ fn take_all_back(
 ) -> Result<Vec<Report>, UndoError> {
     let mut done = Vec::new();
     let mut foreseen = Foreseen::default();
+    let parts = Parts::since(targets, workspace.log()?)?;
     for target in targets {
-        match take_back(workspace, target, tool, mode, clock, &mut foreseen) {
+        match take_back(workspace, target, &parts, tool, (mode, clock), &mut foreseen) {
             Ok(report) => done.push(report),
             Err(error) if done.is_empty() => return Err(error),
             Err(error) => return Err(UndoError::Stopped { done, source: Box::new(error) }),
@@ -135,9 +148,9 @@ fn take_all_back(
 fn take_back(
     workspace: &Workspace,
     target: &Target,
+    parts: &Parts,
     tool: &str,
-    mode: Mode,
-    clock: &Clock,
+    (mode, clock): (Mode, &Clock),
     foreseen: &mut Foreseen,
 ) -> Result<Report, UndoError> {
     let Target { operation: target, extent } = target;
@@ -146,7 +159,7 @@ fn take_back(
         report.guide = Some(guide(target));
         return Ok(report);
     };
-    let plan = plan::plan(workspace, changes, &target.head, foreseen)?;
+    let plan = plan::plan(workspace, changes, &target.head, parts, foreseen)?;
     report.paths.clone_from(&plan.paths);
     let is_impossible = report.paths.iter().any(|path| matches!(path.verdict, Verdict::Cannot(_)));
     let is_partial = is_impossible || *extent == Extent::Part;

@@ -11,6 +11,7 @@ use super::foreseen::Foreseen;
 use super::home::{Homes, house};
 use super::keep::{Kept, handed_out};
 use super::look::{Look, look};
+use super::parts::Parts;
 use super::returned::Returned;
 use crate::merge::{Merge, merge};
 use crate::workspace::Workspace;
@@ -88,6 +89,7 @@ pub(super) fn plan(
     workspace: &Workspace,
     changes: &ChangeSet,
     target: &OperationHead,
+    parts: &Parts,
     foreseen: &Foreseen,
 ) -> Result<UndoPlan, UndoError> {
     let id = &target.id;
@@ -97,7 +99,8 @@ pub(super) fn plan(
     let (contents, homes) = (Contents::default(), Homes::new(foreseen));
     let (taken, planned, going, paths) = (HashMap::new(), Vec::new(), HashSet::new(), Vec::new());
     let returned = Returned::since(workspace.log()?, id, foreseen);
-    let mut planner = Planner { vault, texts, id, foreseen, returned, contents, homes, taken, planned, going, paths };
+    let mut planner =
+        Planner { vault, texts, id, parts, foreseen, returned, contents, homes, taken, planned, going, paths };
     let mut sorted: Vec<&Change> = changes.iter().collect();
     sorted.sort_by(|a, b| b.path.cmp(&a.path));
     let looks = look(&sorted, foreseen, vault);
@@ -123,6 +126,7 @@ struct Planner<'a> {
     vault: &'a Vault,
     texts: &'a Texts,
     id: &'a OperationId,
+    parts: &'a Parts,
     foreseen: &'a Foreseen,
     returned: Returned<'a>,
     contents: Contents,
@@ -170,6 +174,9 @@ impl Planner<'_> {
                 self.contents.saw(change.path.clone(), seen);
             }
             return self.restore(change, now, look.is_in_vault);
+        }
+        if self.parts.have(change, self.id) {
+            return Verdict::AlreadySo;
         }
         match (&now, wrote, want) {
             (Image::File(now_file), Image::File(wrote_file), Image::File(want_file)) => {

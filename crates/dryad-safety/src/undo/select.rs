@@ -9,6 +9,9 @@ use dryad_protocol::operation::{Operation, OperationEffect, OperationHead};
 use dryad_protocol::path::FilePath;
 use std::collections::HashSet;
 
+/// How many of the ids that a prefix may mean are listed.
+const CANDIDATES: usize = 8;
+
 /// Which operations to take back.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Selection {
@@ -16,9 +19,9 @@ pub enum Selection {
     Last(usize),
     /// These, by unique beginnings of their ids.
     Ids(Vec<String>),
-    /// Those of one message.
+    /// Those of one message, by a unique beginning of its id.
     Message(String),
-    /// Those of one conversation.
+    /// Those of one conversation, by a unique beginning of its id.
     Session(String),
     /// Those of these messages, in one of these conversations; ids are whole here.
     Messages {
@@ -74,12 +77,16 @@ pub(super) fn targets(log: &FileLog, selection: &Selection) -> Result<Vec<Target
             pick(log, *count, |entry| is_change(&entry.head) && matches!(entry.summary, Summary::Files { .. }))?
         }
         Selection::Ids(prefixes) => return by_id(log, prefixes),
-        Selection::Message(id) => pick(log, usize::MAX, |Entry { head, .. }| {
-            is_change(head) && head.message_id.as_deref().is_some_and(|message| message.starts_with(id.as_str()))
-        })?,
-        Selection::Session(id) => pick(log, usize::MAX, |Entry { head, .. }| {
-            is_change(head) && head.session_id.as_ref().is_some_and(|session| session.as_str().starts_with(id.as_str()))
-        })?,
+        Selection::Message(prefix) => match whole(log, "message", prefix, |head| head.message_id.as_deref())? {
+            Some(id) => {
+                pick(log, usize::MAX, |Entry { head, .. }| is_change(head) && head.message_id.as_ref() == Some(&id))?
+            }
+            None => Vec::new(),
+        },
+        Selection::Session(prefix) => match whole(log, "session", prefix, session_of)? {
+            Some(id) => pick(log, usize::MAX, |Entry { head, .. }| is_change(head) && session_of(head) == Some(&id))?,
+            None => Vec::new(),
+        },
         Selection::Messages { sessions, messages } => pick(log, usize::MAX, |Entry { head, .. }| {
             is_change(head)
                 && head.session_id.as_ref().is_some_and(|session| sessions.contains(session))
@@ -92,6 +99,33 @@ pub(super) fn targets(log: &FileLog, selection: &Selection) -> Result<Vec<Target
         }
     };
     if found.is_empty() { Err(nothing("undo", selection)) } else { Ok(found) }
+}
+
+/// The whole id that starts with `prefix`, among those that changes have; nothing if none does.
+fn whole(
+    log: &FileLog,
+    what: &'static str,
+    prefix: &str,
+    id_of: impl Fn(&OperationHead) -> Option<&str>,
+) -> Result<Option<String>, UndoError> {
+    let mut candidates: Vec<String> = Vec::new();
+    for entry in log.newest_first() {
+        let head = entry?.head;
+        match id_of(&head).filter(|id| is_change(&head) && !prefix.is_empty() && id.starts_with(prefix)) {
+            Some(id) if id == prefix => return Ok(Some(prefix.to_owned())),
+            Some(id) if !candidates.iter().any(|known| known == id) => candidates.push(id.to_owned()),
+            Some(_) | None => {}
+        }
+    }
+    if candidates.len() > 1 {
+        candidates.truncate(CANDIDATES);
+        return Err(UndoError::Ambiguous { what, prefix: prefix.to_owned(), candidates });
+    }
+    Ok(candidates.pop())
+}
+
+fn session_of(head: &OperationHead) -> Option<&str> {
+    head.session_id.as_ref().map(SessionId::as_str)
 }
 
 /// Whether an operation is neither an undo nor a redo, not even one that could do only a part.
@@ -109,11 +143,12 @@ pub(super) fn undos(log: &FileLog, count: usize) -> Result<Vec<Target>, UndoErro
 /// The newest operations that still count and are wanted.
 fn pick(log: &FileLog, count: usize, wanted: impl Fn(&Entry) -> bool) -> Result<Vec<Target>, UndoError> {
     let mut found = Vec::new();
-    for item in log.with_states() {
+    let mut items = log.with_states();
+    // What lies behind the last one that is needed is not looked at: it may be damaged.
+    while found.len() < count
+        && let Some(item) = items.next()
+    {
         let (entry, state) = item?;
-        if found.len() == count {
-            break;
-        }
         if state == State::Effective && wanted(&entry) {
             found.push(Target { operation: log.operation(&entry)?, extent: Extent::All });
         }
@@ -126,10 +161,14 @@ fn by_id(log: &FileLog, prefixes: &[String]) -> Result<Vec<Target>, UndoError> {
     for prefix in prefixes {
         wanted.push(log.find(prefix)?);
     }
+    let mut missing: HashSet<_> = wanted.into_iter().collect();
     let mut found: Vec<(Entry, State)> = Vec::new();
-    for item in log.with_states() {
+    let mut items = log.with_states();
+    while !missing.is_empty()
+        && let Some(item) = items.next()
+    {
         let (entry, state) = item?;
-        if wanted.contains(&entry.head.id) {
+        if missing.remove(&entry.head.id) {
             found.push((entry, state));
         }
     }
@@ -153,6 +192,7 @@ fn nothing(what: &'static str, selection: &Selection) -> UndoError {
     let why = match selection {
         Selection::Last(_) => "the log holds no change of files that still counts".to_owned(),
         Selection::Ids(_) => "no operation was named".to_owned(),
+        Selection::Message(id) | Selection::Session(id) if id.is_empty() => "an empty id names nothing".to_owned(),
         Selection::Message(id) => format!("message {id} has no operation that still counts"),
         Selection::Session(id) => format!("session {id} has no operation that still counts"),
         Selection::Messages { .. } => "none of these messages has an operation that still counts".to_owned(),

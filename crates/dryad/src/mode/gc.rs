@@ -1,10 +1,11 @@
-//! `dryad gc`: removes kept contents that nothing recent needs, if they take too much room, and pictures that no
-//! session names any more.
+//! `dryad gc`: removes kept contents that nothing recent needs, if they take too much room, pictures that no
+//! session names any more, and the journals of interrupted changes of which nothing more can come.
 //!
 //! The vault is shared by all workspaces, so all of their logs are read first. What an operation of the
 //! last 30 days, or one of a workspace's last 500, found or left is kept in any case. A log that cannot be
 //! read means that nothing is removed: what it needs is not known.
 
+mod journals;
 mod needs;
 
 pub(super) use needs::is_kept;
@@ -15,6 +16,7 @@ use crate::options;
 use crate::output;
 use crate::report::{Exit, Failure};
 use crate::wiring::Workshop;
+use dryad_effects::aside::GivenUp;
 use dryad_effects::record_file::RecordFile;
 use dryad_effects::vault::{Collection, Vault};
 use dryad_safety::clock::Clock;
@@ -41,7 +43,8 @@ pub(super) fn run(arguments: &WayArguments) -> Result<Exit, Failure> {
     let collection = collect(workshop.home.root(), quota, arguments.dry_run)?;
     let sessions = Sessions::new(&workshop.home, &workshop.settings, None, &workdir);
     let pictures = collect_pictures(&sessions, arguments.dry_run)?;
-    print(&collection, &pictures, quota, arguments)?;
+    let journals = journals::forget(workshop.home.root(), arguments.dry_run)?;
+    print(&Removed { collection, pictures, journals }, quota, arguments)?;
     Ok(Exit::Done)
 }
 
@@ -82,7 +85,15 @@ fn collect(home: &Path, quota: u64, dry_run: bool) -> Result<Collection, Failure
         .map_err(|error| Failure::failed(error.to_string()))
 }
 
-fn print(collection: &Collection, pictures: &Collected, quota: u64, arguments: &WayArguments) -> Result<(), Failure> {
+/// What went, or would go.
+struct Removed {
+    collection: Collection,
+    pictures: Collected,
+    journals: Vec<GivenUp>,
+}
+
+fn print(removed: &Removed, quota: u64, arguments: &WayArguments) -> Result<(), Failure> {
+    let Removed { collection, pictures, journals } = removed;
     let removed_bytes = bytes_of(&collection.removed);
     if arguments.json {
         return output::print_json(&json!({
@@ -98,6 +109,7 @@ fn print(collection: &Collection, pictures: &Collected, quota: u64, arguments: &
                 "removedBytes": bytes_of(&pictures.removed),
                 "keptBytes": pictures.kept_bytes,
             },
+            "interrupted": journals::as_json(journals),
         }));
     }
     let verb = if arguments.dry_run { "would remove" } else { "removed" };
@@ -121,6 +133,7 @@ fn print(collection: &Collection, pictures: &Collected, quota: u64, arguments: &
         pictures.kept_bytes
     )
     .ok();
+    text.push_str(&journals::told(journals, verb));
     output::print(&text)
 }
 

@@ -30,6 +30,8 @@ struct Row {
 struct Listing {
     rows: Vec<Row>,
     ids: ShortIds,
+    /// What stands in the way of listing the older ones.
+    damage: Option<LogError>,
 }
 
 /// Lists the operations.
@@ -48,7 +50,8 @@ pub(super) fn run(arguments: &LogArguments) -> Result<Exit, Failure> {
     let path = arguments.path.as_deref().map(|path| memory.typed(path));
     let listing = list(log, arguments, path.as_ref()).map_err(|error| from_log(&error))?;
     memory.print_notices();
-    print(&listing, arguments.json)
+    let exit = print(&listing, arguments.json)?;
+    listing.damage.map_or(Ok(exit), |damage| Err(from_log(&damage)))
 }
 
 fn print(listing: &Listing, json: bool) -> Result<Exit, Failure> {
@@ -60,11 +63,19 @@ fn print(listing: &Listing, json: bool) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Collects what is wanted. The ids of the operations between, and the next one, count as neighbours.
+/// Collects what is wanted, down to the first damage: what that hides may be an undo of what is older. The ids of the
+/// operations between, and the next one, count as neighbours.
 fn list(log: &FileLog, arguments: &LogArguments, path: Option<&FilePath>) -> Result<Listing, LogError> {
     let mut listing = Listing::default();
     for item in log.with_states() {
-        let (entry, state) = item?;
+        let (entry, state) = match item {
+            Ok(item) => item,
+            Err(damage @ LogError::Damaged { .. }) => {
+                listing.damage = Some(damage).filter(|_| listing.rows.len() < arguments.count);
+                break;
+            }
+            Err(error) => return Err(error),
+        };
         listing.ids.add(&entry.head.id);
         if listing.rows.len() >= arguments.count {
             break;

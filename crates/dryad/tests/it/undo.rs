@@ -183,6 +183,49 @@ fn operations_are_selected_by_path_session_and_number() {
 }
 
 #[test]
+fn what_was_taken_back_in_part_is_no_conflict_with_the_rest() {
+    let scene = Scene::new();
+    for name in ["d/a", "d/b", "c"] {
+        scene.write(name, "1\n");
+    }
+    for command in ["echo 2 > d/a; echo 2 > d/b; echo 2 > c", "echo 3 > d/a; echo 3 > c"] {
+        scene.run(&["try", "--apply", command]).done();
+    }
+    scene.run(&["undo", "--path", "d"]).done();
+    let again = scene.run(&["undo", "--path", "d"]).done();
+    assert_eq!(again.matches("already so").count(), 3, "{again}");
+    scene.write("d/a", "mine\n");
+    for arguments in [&["undo", "--last", "2", "--dry-run"][..], &["undo", "--last", "2"]] {
+        let told = scene.run(arguments).done();
+        assert_eq!((told.matches("already so").count(), told.matches("c  restored").count()), (3, 2), "{told}");
+    }
+    assert_eq!(["d/a", "d/b", "c"].map(|name| scene.read(name)), ["mine\n", "1\n", "1\n"]);
+    assert_eq!(crate::scene::names(&scene.work().join("d")), ["a", "b"], "nothing is put beside");
+}
+
+#[test]
+fn a_beginning_that_fits_several_sessions_or_messages_takes_nothing_back() {
+    let scene = Scene::with_script(&edits(&[("a.txt", "old", "new")]));
+    for _ in 0..2 {
+        scene.write("a.txt", "old\n");
+        scene.play(&["x"]).done();
+    }
+    let rows = log(&scene);
+    let sessions: Vec<&str> = rows.iter().map(|row| row["sessionId"].as_str().unwrap()).collect();
+    assert_ne!(sessions[0], sessions[1]);
+    let beginning: String = sessions[0].chars().take(4).collect();
+    let complaint = scene.run(&["undo", "--session", &beginning]).failed(2);
+    assert!(sessions.iter().all(|id| complaint.contains(id)) && complaint.contains("hint: Give more"), "{complaint}");
+    for option in ["--session", "--message"] {
+        let complaint = scene.run(&["undo", option, ""]).failed(1);
+        assert!(complaint.contains("an empty id names nothing"), "{complaint}");
+    }
+    assert_eq!((scene.read("a.txt").as_str(), log(&scene).len()), ("new\n", 2));
+    scene.run(&["undo", "--message", rows[0]["messageId"].as_str().unwrap()]).done();
+    assert_eq!(scene.read("a.txt"), "old\n");
+}
+
+#[test]
 fn what_cannot_be_meant_is_refused_with_advice() {
     let scene = edited();
     let unknown = scene.run(&["undo", "ffff"]).failed(2);

@@ -8,8 +8,9 @@ use super::tree::{Node, Record, Tree, assert_well_formed, has_entries, is_same};
 use dryad_safety::undo::{PathReport, Verdict};
 use std::path::{Path, PathBuf};
 
-/// The tree that a report promises. Fails if it says what must not be, or leaves something out.
-pub(super) fn promised(tree: &Tree, record: &Record, paths: &[PathReport], root: &Path) -> Tree {
+/// The tree that a report promises. Fails if it says what must not be, or leaves something out. `parts` is what was taken
+/// back of operations before.
+pub(super) fn promised(tree: &Tree, record: &Record, parts: &[&Record], paths: &[PathReport], root: &Path) -> Tree {
     let mut promised = tree.clone();
     let relative = |path: &Path| path.strip_prefix(root).unwrap().to_owned();
     let told: Vec<PathBuf> = paths.iter().map(|report| relative(report.path.as_path())).collect();
@@ -24,7 +25,10 @@ pub(super) fn promised(tree: &Tree, record: &Record, paths: &[PathReport], root:
         let case = Case { path, now: tree.get(path), before: before.as_ref(), after: after.as_ref() };
         match &report.verdict {
             Verdict::Restored => case.restored(&mut promised),
-            Verdict::AlreadySo => assert!(is_same(case.now, case.before), "{path:?} is not so already"),
+            Verdict::AlreadySo => {
+                let is_so = is_same(case.now, case.before) || parts.iter().any(|part| case.is_taken_back_by(part));
+                assert!(is_so, "{path:?} is not so already");
+            }
             Verdict::Merged => case.merged(&mut promised),
             Verdict::Conflict { ours_at } => {
                 assert!(!is_same(case.now, case.before), "{path:?} is as it was, so there is no conflict");
@@ -53,6 +57,11 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
+    fn is_taken_back_by(&self, part: &Record) -> bool {
+        part.get(self.path)
+            .is_some_and(|(before, after)| is_same(before.as_ref(), self.after) && is_same(after.as_ref(), self.before))
+    }
+
     fn restored(&self, promised: &mut Tree) {
         assert!(
             is_same(self.now, self.after),

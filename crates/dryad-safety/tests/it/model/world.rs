@@ -160,7 +160,10 @@ impl World {
         assert_eq!(told, meant, "{tool} of other operations than were meant");
         let before = self.tree.clone();
         for (report, index) in reports.iter().zip(targets) {
-            let promised = promised(&self.tree, &self.log[*index].record, &report.paths, &self.root);
+            let newer = self.log[*index + 1..].iter();
+            let is_part = |known: &&Known| known.tool != "write" && known.undoes.is_none();
+            let parts: Vec<&Record> = newer.filter(is_part).map(|known| &known.record).collect();
+            let promised = promised(&self.tree, &self.log[*index].record, &parts, &report.paths, &self.root);
             self.assert_kept(report, *index, &promised);
             for told in &report.paths {
                 *self.verdicts.entry(name(&told.verdict)).or_default() += 1;

@@ -13,6 +13,7 @@ pub(in crate::mode) fn from_undo(error: &UndoError) -> Failure {
         UndoError::Nothing { .. } => Failure::failed(error.to_string()).hint("`dryad log` lists the operations."),
         UndoError::AlreadyUndone { by, .. } => Failure::failed(error.to_string())
             .hint(format!("`dryad show {by}` tells what was taken back, `dryad undo {by}` does it again.")),
+        UndoError::Ambiguous { .. } => Failure::usage(error.to_string()).hint("Give more of the id."),
         UndoError::Stopped { .. } => Failure::failed(error.to_string())
             .hint("`dryad log` shows what was taken back; the same command goes on with the rest."),
         UndoError::Workspace(error) => from_workspace(error),

@@ -46,8 +46,12 @@ impl ShortIds {
         self.known.insert(id.as_str().to_owned());
     }
 
-    /// The beginning of `id` that no other known id has.
+    /// The beginning of `id` that no other known id has. Of one that is not known itself, the neighbours are not
+    /// known either.
     pub(in crate::mode) fn short(&self, id: &OperationId) -> String {
+        if !self.known.contains(id.as_str()) {
+            return lasting(id);
+        }
         let id = id.as_str();
         let below = self.known.range::<str, _>((Bound::Unbounded, Bound::Excluded(id))).next_back();
         let above = self.known.range::<str, _>((Bound::Excluded(id), Bound::Unbounded)).next();

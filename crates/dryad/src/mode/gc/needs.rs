@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Operations younger than this keep what they need.
-const KEPT_MILLISECONDS: i64 = 30 * 24 * 60 * 60 * 1000;
+pub(super) const KEPT_MILLISECONDS: i64 = 30 * 24 * 60 * 60 * 1000;
 
 /// So many of the newest operations of a workspace keep what they need, however old they are.
 pub(super) const KEPT_OPERATIONS: usize = 500;
@@ -58,7 +58,7 @@ enum Unknown {
     Damage(Damage),
 }
 
-fn states(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn states(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed = |error: std::io::Error| Failure::failed(format!("cannot read {}: {error}", directory.display()));
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,

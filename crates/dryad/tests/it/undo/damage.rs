@@ -1,6 +1,6 @@
 //! What is lost or garbled is told, and costs no more than itself.
 
-use super::{BEFORE, edited, edited_twice, failed, log, newest_id};
+use super::{BEFORE, edited, edited_twice, edits, failed, log, newest_id};
 use crate::scene::{Scene, finish, names};
 use serde_json::json;
 use std::fs::{self, Permissions};
@@ -176,4 +176,26 @@ fn verify_needs_no_more_than_to_read() {
     fs::set_permissions(&state, Permissions::from_mode(0o700)).unwrap();
     assert!(outcome.done().ends_with("no damage\n"));
     assert!(!state.join("calls.lock").exists());
+}
+
+#[test]
+fn damage_in_the_middle_of_the_log_costs_nothing_that_is_newer() {
+    let scene = Scene::with_script(&edits(&[("a", "1", "2"), ("a", "2", "3"), ("a", "3", "4")]));
+    scene.write("a", "1\n");
+    scene.play(&["x"]).done();
+    let ids: Vec<String> = log(&scene).iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect();
+    let path = state(&scene).join("oplog");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen(&ids[1], &ids[1].replace('0', "1"), 1)).unwrap();
+    let listed = failed(scene.run(&["log"]), 1);
+    assert_eq!(listed.lines().count(), 1, "{listed}");
+    assert_eq!(scene.run(&["log", "-n", "1"]).done().lines().count(), 1);
+    scene.run(&["undo", &ids[0], "--dry-run"]).done();
+    scene.run(&["undo"]).done();
+    scene.run(&["redo"]).done();
+    scene.run(&["undo"]).done();
+    assert_eq!(scene.read("a"), "3\n");
+    assert!(scene.run(&["undo"]).failed(1).contains("is damaged at byte"), "what is hidden may be an undo");
+    assert!(scene.run(&["undo", &ids[2]]).failed(1).contains("is damaged at byte"));
+    assert_eq!(scene.read("a"), "3\n");
 }

@@ -1,10 +1,10 @@
 //! Hard places: long names, closed bits, a workspace that goes or moves while a change hangs in the air, a vault that
 //! lets nothing in.
 
-use crate::scene::{Outcome, Scene, finish};
+use crate::scene::{Outcome, Scene, finish, names};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn try_apply(scene: &Scene, command: &str) -> Outcome {
     scene.run(&["try", "--apply", "--", command])
@@ -227,4 +227,46 @@ fn a_dry_run_where_nothing_can_be_recorded_fails_as_the_undo_would() {
     set_mode(&state, 0o700);
     assert_eq!(foretold.failed(1), told.failed(1));
     assert_eq!(scene.read("a"), "new\n");
+}
+
+/// The journals that were set aside.
+fn aside(scene: &Scene) -> Vec<PathBuf> {
+    let states = scene.home().join("workspaces");
+    let state = states.join(names(&states).remove(0));
+    names(&state).iter().filter(|name| name.starts_with("journal-aside-")).map(|name| state.join(name)).collect()
+}
+
+#[test]
+fn an_interrupted_change_of_which_nothing_is_left_is_forgotten_by_a_collection() {
+    let scene = half_undone();
+    fs::remove_dir_all(scene.work().join("s")).unwrap();
+    scene.run(&["log"]).done();
+    let line = " an interrupted change: Undo: try: for i in 1 2 3 4; do echo new > s/f$i; done: nothing of it is left";
+    let told = scene.run(&["gc", "--dry-run"]).done();
+    assert!(told.contains(&format!("would remove{line}")) && aside(&scene).len() == 1, "{told}");
+    let away = scene.tmp().join("away");
+    fs::rename(scene.work().join(".dryad"), &away).unwrap();
+    scene.run(&["gc"]).done();
+    assert_eq!(aside(&scene).len(), 1, "a workspace that is not there has lost nothing");
+    fs::rename(&away, scene.work().join(".dryad")).unwrap();
+    let told = scene.run(&["gc"]).done();
+    assert!(told.contains(&format!("\nremoved{line}")) && aside(&scene).is_empty(), "{told}");
+    assert!(!scene.run(&["gc"]).done().contains("interrupted"));
+}
+
+#[test]
+fn an_interrupted_change_that_may_still_be_helped_on_is_forgotten_when_it_is_old() {
+    let scene = half_undone();
+    (1..=4).for_each(|number| fs::remove_file(scene.work().join(format!("s/f{number}"))).unwrap());
+    scene.run(&["log"]).done();
+    let left = names(&scene.work().join("s"));
+    assert!(!left.is_empty() && left.iter().all(|name| name.ends_with(".edit.tmp")), "{left:?}");
+    assert!(!scene.run(&["gc"]).done().contains("interrupted"));
+    let journal = aside(&scene).remove(0);
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(31 * 24 * 60 * 60);
+    fs::File::options().append(true).open(journal).unwrap().set_modified(long_ago).unwrap();
+    let told = scene.run(&["gc"]).done();
+    assert!(told.contains("it is older than 30 days; what belonged to it stays in "), "{told}");
+    assert!(left.iter().all(|name| told.contains(name)), "{told}");
+    assert_eq!((aside(&scene).len(), names(&scene.work().join("s"))), (0, left));
 }

@@ -57,6 +57,11 @@ fn every_short_id_of_the_log_names_its_operation() {
     for (short, row) in shorts.iter().zip(log(&scene)) {
         assert!(scene.run(&["show", short]).done().contains(row["id"].as_str().unwrap()), "{short}");
     }
+    let oldest = log(&scene)[2]["id"].as_str().unwrap().to_owned();
+    scene.run(&["undo", "--last", "3"]).done();
+    let listed = scene.run(&["log", "-n", "1"]).done();
+    let undone = listed.split_whitespace().last().unwrap();
+    assert!(scene.run(&["show", undone]).done().contains(&oldest), "one that is not listed: {listed}");
 }
 
 #[test]

@@ -1,0 +1,80 @@
+//! Journals that were set aside, and when nothing more can come of them.
+//!
+//! A change that could neither be finished nor taken back is tried again at every start. Once nothing of it lies in its
+//! slots any more there is nothing to finish it with and nothing to put back, and its journal is only a burden.
+//!
+//! Invariant: a journal is given up for what is gone only if its workspace is there. A disk that is not mounted is no
+//! loss; and what cannot be looked at is not gone.
+
+use crate::apply::unit::{Step, Unit, units};
+use crate::disk;
+use crate::identity;
+use crate::journal::{Found, Journal};
+use dryad_protocol::path::FilePath;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// An interrupted change of which nothing more can come.
+#[derive(Clone, Debug)]
+pub struct GivenUp {
+    /// Its journal.
+    pub journal: PathBuf,
+    /// What the operation log was to say of it.
+    pub record: String,
+    /// What still lies beside its files, if it is only too old.
+    pub left: Vec<FilePath>,
+}
+
+/// The interrupted changes of this state of which nothing is left, or that are older than `oldest`. The caller holds the
+/// workspace's lock.
+pub fn given_up(state: &Path, oldest: SystemTime) -> Vec<GivenUp> {
+    let root = identity::last_seen(state);
+    let id = state.file_name().unwrap_or_default().to_string_lossy();
+    let is_there = root.as_deref().is_some_and(|root| identity::has_id(root, &id));
+    let judge = |journal: Journal| {
+        let modified = fs::metadata(journal.path()).and_then(|metadata| metadata.modified()).ok()?;
+        let found = journal.find().ok().flatten()?.followed(root.as_deref());
+        let is_old = modified < oldest;
+        let is_gone = is_there && is_below(&found, root.as_deref()) && is_nothing_left(&found);
+        let left = || found.intent.meta.slots.iter().filter(|slot| stands(slot.as_path())).cloned().collect();
+        (is_old || is_gone).then(|| GivenUp {
+            journal: journal.path().to_owned(),
+            left: left(),
+            record: found.intent.meta.record.clone(),
+        })
+    };
+    Journal::new(state.join("journal")).aside().into_iter().filter_map(judge).collect()
+}
+
+impl GivenUp {
+    /// Removes the journal. What lies beside files stays there.
+    pub fn forget(&self) -> io::Result<()> {
+        disk::remove_file(&self.journal)
+    }
+}
+
+fn is_below(found: &Found, root: Option<&Path>) -> bool {
+    found.intent.changes.iter().all(|change| root.is_some_and(|root| change.path.as_path().starts_with(root)))
+}
+
+/// Whether nothing can be moved in, put back or set any more.
+fn is_nothing_left(found: &Found) -> bool {
+    let Ok(units) = units(&found.intent.changes) else { return false };
+    let is_gone = |(unit, slot): (&Unit, &FilePath)| match unit.step {
+        Step::Open | Step::Close => !stands(unit.path()),
+        Step::Create | Step::Replace | Step::Remove => {
+            !stands(slot.as_path()) && !stands(&disk::resting_place(slot.as_path()))
+        }
+    };
+    units.iter().zip(&found.intent.meta.slots).all(is_gone)
+}
+
+/// Whether something stands there, or may.
+fn stands(path: &Path) -> bool {
+    match fs::symlink_metadata(path) {
+        Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        Ok(_) => true,
+    }
+}
