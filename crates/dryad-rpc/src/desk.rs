@@ -7,6 +7,7 @@ pub(crate) use results::Results;
 use crate::dialog::{Dialogs, NotifyType, UiRequest};
 use crate::event::{PromptError, PromptStatus, WireEvent};
 use crate::handler::bash::BashRuns;
+use crate::handler::state::ToldState;
 use crate::host_tool::HostTools;
 use crate::outbox::Outbox;
 use crate::program::Program;
@@ -30,6 +31,7 @@ pub(crate) struct Desk {
     pub(crate) clock: Clock,
     pub(crate) bash: BashRuns,
     pub(crate) results: Results,
+    pub(crate) told_state: ToldState,
 }
 
 impl Desk {

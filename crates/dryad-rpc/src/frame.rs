@@ -7,6 +7,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::io;
 use thiserror::Error;
 
@@ -78,7 +79,13 @@ impl InboundFrame {
     /// Reads a frame from the bytes of its line, the line ending left out.
     pub fn parse(line: &[u8]) -> Result<Self, ParseFailure> {
         let text = std::str::from_utf8(line).map_err(|error| ParseFailure::NotUtf8 { at: error.valid_up_to() })?;
-        let value: Value = serde_json::from_str(text).map_err(ParseFailure::NotJson)?;
+        let value: Value = match serde_json::from_str(text) {
+            Ok(value) => value,
+            Err(error) => match without_halves(line) {
+                Cow::Owned(whole) => serde_json::from_slice(&whole).map_err(ParseFailure::NotJson)?,
+                Cow::Borrowed(_) => return Err(ParseFailure::NotJson(error)),
+            },
+        };
         let found = kind_of(&value);
         let Value::Object(fields) = value else {
             return Err(ParseFailure::NotAnObject { found });
@@ -86,6 +93,31 @@ impl InboundFrame {
         let kind = fields.get("type").and_then(Value::as_str).ok_or(ParseFailure::NoType)?.to_owned();
         Ok(Self { kind, fields })
     }
+}
+
+/// The line with U+FFFD for every escaped half of a character that stands alone. Hosts in JavaScript send such halves
+/// when a text was cut in the middle of a character.
+fn without_halves(line: &[u8]) -> Cow<'_, [u8]> {
+    let mut whole = Cow::Borrowed(line);
+    let mut at = 0;
+    while let Some(offset) = whole.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+        at += offset;
+        at += match (escaped_unit(&whole, at), escaped_unit(&whole, at + 6)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
+            (Some(0xD800..=0xDFFF), _) => {
+                whole.to_mut()[at + 2..at + 6].copy_from_slice(b"fffd");
+                6
+            }
+            (_, _) => 2,
+        };
+    }
+    whole
+}
+
+/// The UTF-16 unit that is escaped here, if one is.
+fn escaped_unit(line: &[u8], at: usize) -> Option<u16> {
+    let digits = line.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 fn kind_of(value: &Value) -> &'static str {

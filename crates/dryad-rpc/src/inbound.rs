@@ -7,6 +7,7 @@ use crate::host_tool::HostToolAnswer;
 use crate::response::{Ids, Label, Response, unreadable};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::sync::Arc;
 
 /// What a frame turned out to be.
 pub(crate) enum Inbound {
@@ -17,7 +18,7 @@ pub(crate) enum Inbound {
     /// News of a call that the host carries out.
     HostTool(HostToolAnswer),
     /// Nothing that could be carried out: this is the answer to it.
-    Refused(Response<Box<RawValue>>),
+    Refused(Response<Arc<RawValue>>),
 }
 
 impl Inbound {

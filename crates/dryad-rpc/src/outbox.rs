@@ -112,7 +112,7 @@ impl Outbox {
     }
 
     /// Puts an answer in.
-    pub(crate) fn answer(&self, response: &Response<Box<RawValue>>) {
+    pub(crate) fn answer(&self, response: &Response<Arc<RawValue>>) {
         let data = response.data.as_ref().map_or(0, |data| data.get().len());
         self.put(response, USUAL_BYTES + data, None);
     }

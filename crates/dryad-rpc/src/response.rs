@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::sync::Arc;
 
 /// What a handler has to say.
 #[derive(Debug)]
@@ -11,7 +12,7 @@ pub(crate) enum Reply {
     /// It is done.
     Done,
     /// It is done, and this is what was asked for.
-    Data(Box<RawValue>),
+    Data(Arc<RawValue>),
     /// It is not done, for a reason that was foreseen.
     Refused(String),
     /// It is not done because the command makes no sense.
@@ -68,7 +69,7 @@ impl Reply {
     /// What was asked for.
     pub(crate) fn data(data: &impl Serialize) -> Self {
         match serde_json::value::to_raw_value(data) {
-            Ok(data) => Self::Data(data),
+            Ok(data) => Self::Data(data.into()),
             Err(error) => Self::Refused(format!("the answer cannot be written: {error}")),
         }
     }
@@ -76,17 +77,17 @@ impl Reply {
 
 impl Label {
     /// A success.
-    pub(crate) fn success(&self, data: Option<Box<RawValue>>) -> Response<Box<RawValue>> {
+    pub(crate) fn success(&self, data: Option<Arc<RawValue>>) -> Response<Arc<RawValue>> {
         Response { success: true, data, ..self.response(None) }
     }
 
     /// A failure that names its command.
-    pub(crate) fn failure(&self, error: String) -> Response<Box<RawValue>> {
+    pub(crate) fn failure(&self, error: String) -> Response<Arc<RawValue>> {
         self.response(Some(error))
     }
 
     /// The answer to what makes no sense.
-    pub(crate) fn senseless(&self, error: &str, ids: Ids) -> Response<Box<RawValue>> {
+    pub(crate) fn senseless(&self, error: &str, ids: Ids) -> Response<Arc<RawValue>> {
         match ids {
             Ids::Founding => unreadable(format!("Failed to parse command: {error}")),
             Ids::Strict => self.failure(error.to_owned()),
@@ -94,7 +95,7 @@ impl Label {
     }
 
     /// The answer to a command that does not exist.
-    pub(crate) fn unknown(&self, ids: Ids) -> Response<Box<RawValue>> {
+    pub(crate) fn unknown(&self, ids: Ids) -> Response<Arc<RawValue>> {
         let answer = self.failure(format!("Unknown command: {}", self.command));
         match ids {
             Ids::Founding => Response { id: None, ..answer },
@@ -103,7 +104,7 @@ impl Label {
     }
 
     /// The answer that a reply comes to.
-    pub(crate) fn answer(&self, reply: Reply, ids: Ids) -> Response<Box<RawValue>> {
+    pub(crate) fn answer(&self, reply: Reply, ids: Ids) -> Response<Arc<RawValue>> {
         match reply {
             Reply::Done => self.success(None),
             Reply::Data(data) => self.success(Some(data)),
@@ -112,13 +113,13 @@ impl Label {
         }
     }
 
-    fn response(&self, error: Option<String>) -> Response<Box<RawValue>> {
+    fn response(&self, error: Option<String>) -> Response<Arc<RawValue>> {
         let Self { id, command } = self.clone();
         Response { id, r#type: ResponseType::Response, command, success: false, data: None, error }
     }
 }
 
 /// The answer to a line that is no command.
-pub(crate) fn unreadable(error: String) -> Response<Box<RawValue>> {
+pub(crate) fn unreadable(error: String) -> Response<Arc<RawValue>> {
     Label { id: None, command: "parse".to_owned() }.failure(error)
 }

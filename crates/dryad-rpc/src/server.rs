@@ -183,7 +183,9 @@ impl Server {
     /// An abort takes effect when it is read, whatever else is being done.
     fn begin_abort(&self, command: &Command) {
         match command {
-            Command::Prompt(PromptCommand::Abort) if !self.is_idle() => self.desk.begin_abort(),
+            Command::Prompt(PromptCommand::Abort | PromptCommand::AbortAndPrompt { .. }) if !self.is_idle() => {
+                self.desk.begin_abort();
+            }
             Command::Context(ContextCommand::AbortRetry) => self.desk.conversation.abort_retry(),
             Command::Bash(BashCommand::AbortBash) => self.desk.bash.cancel_all(),
             _ => {}

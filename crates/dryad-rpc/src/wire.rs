@@ -5,6 +5,7 @@ use crate::dialog::Dialogs;
 use crate::event::WireEvent;
 use crate::extension::ExtensionErrors;
 use crate::handler::bash::BashRuns;
+use crate::handler::state::ToldState;
 use crate::host_tool::HostTools;
 use crate::outbox::Outbox;
 use crate::program::Program;
@@ -126,7 +127,17 @@ impl Wire {
         let tools = host_tools.clone();
         conversation.when_equipped(move |pipeline| tools.equip(pipeline));
         let (results, outbox_of_desk) = (Results::default(), outbox.clone());
-        let desk = Desk { conversation, outbox: outbox_of_desk, dialogs, host_tools, program, clock, bash, results };
+        let desk = Desk {
+            conversation,
+            outbox: outbox_of_desk,
+            dialogs,
+            host_tools,
+            program,
+            clock,
+            bash,
+            results,
+            told_state: ToldState::default(),
+        };
         let ended = Server::new(Arc::new(desk), settings.ids, staged).run(input, quit).await;
         outbox.close();
         last_words(&outbox, writer, (ended, quit), PATIENCE).await;

@@ -23,6 +23,36 @@ impl Observer {
             listener(&event);
         }
     }
+
+    /// Tells the end of a question that stands from now on: with its answer, or as a no when the call is given up
+    /// before there is one.
+    pub(crate) fn when_resolved<'a, F>(&'a self, event: F) -> Unresolved<'a, F>
+    where
+        F: Fn(bool) -> SafetyEvent<'a>,
+    {
+        Unresolved { observer: self, event, allowed: false }
+    }
+}
+
+/// A question whose end is told when this is dropped.
+#[must_use]
+pub(crate) struct Unresolved<'a, F: Fn(bool) -> SafetyEvent<'a>> {
+    observer: &'a Observer,
+    event: F,
+    allowed: bool,
+}
+
+impl<'a, F: Fn(bool) -> SafetyEvent<'a>> Unresolved<'a, F> {
+    /// The question was answered.
+    pub(crate) fn resolve(mut self, allowed: bool) {
+        self.allowed = allowed;
+    }
+}
+
+impl<'a, F: Fn(bool) -> SafetyEvent<'a>> Drop for Unresolved<'a, F> {
+    fn drop(&mut self) {
+        self.observer.tell((self.event)(self.allowed));
+    }
 }
 
 impl fmt::Debug for Observer {

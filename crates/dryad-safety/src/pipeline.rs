@@ -239,12 +239,13 @@ impl Pipeline {
         }
     }
 
-    /// What the gates say, unless the call is given up first: whatever they ask is withdrawn then.
+    /// What the gates say, unless the call is given up first: whatever they ask is withdrawn then. A question that was
+    /// withdrawn because of that is no denial, so the end of the call is looked for first.
     async fn verdict(&self, context: &CallContext, stage: Stage, subject: Subject<'_>) -> Result<Verdict, ToolError> {
         tokio::select! {
             biased;
-            verdict = judge_all(&self.gates, stage, subject) => Ok(verdict),
             () = context.cancel.cancelled() => Err(ToolError::aborted()),
+            verdict = judge_all(&self.gates, stage, subject) => Ok(verdict),
         }
     }
 

@@ -223,6 +223,52 @@ impl Conversation {
     }
 }
 
+impl State {
+    /// Whether both say the same. Long texts are not read: they are the same when they are shared.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let Self {
+            model,
+            thinking_level,
+            is_streaming,
+            is_compacting,
+            steering_mode,
+            follow_up_mode,
+            interrupt_mode,
+            session_file,
+            session_id,
+            session_name,
+            auto_compaction_enabled,
+            message_count,
+            queued_message_count,
+            pending_message_count,
+            is_settled,
+            todo_phases,
+            system_prompt,
+            dump_tools,
+            context_usage,
+        } = self;
+        Arc::ptr_eq(model, &other.model)
+            && Arc::ptr_eq(system_prompt, &other.system_prompt)
+            && Arc::ptr_eq(dump_tools, &other.dump_tools)
+            && *thinking_level == other.thinking_level
+            && *is_streaming == other.is_streaming
+            && *is_compacting == other.is_compacting
+            && *steering_mode == other.steering_mode
+            && *follow_up_mode == other.follow_up_mode
+            && *interrupt_mode == other.interrupt_mode
+            && *session_file == other.session_file
+            && *session_id == other.session_id
+            && *session_name == other.session_name
+            && *auto_compaction_enabled == other.auto_compaction_enabled
+            && *message_count == other.message_count
+            && *queued_message_count == other.queued_message_count
+            && *pending_message_count == other.pending_message_count
+            && *is_settled == other.is_settled
+            && *todo_phases == other.todo_phases
+            && *context_usage == other.context_usage
+    }
+}
+
 impl ContextUsage {
     fn new(tokens: u64, context_window: u64) -> Self {
         let percent = if context_window == 0 { 0.0 } else { tokens as f64 * 100.0 / context_window as f64 };

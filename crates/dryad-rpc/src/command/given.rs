@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A word out of a list. One that is not in the list is kept, so that the answer can name both.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a word")]
 pub enum Given<T> {
     /// In the list.
     Known(T),

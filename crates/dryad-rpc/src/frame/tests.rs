@@ -59,6 +59,23 @@ fn a_frame_keeps_every_field_in_order() {
 }
 
 #[test]
+fn half_a_character_is_replaced_and_the_rest_kept() {
+    let said = |line: &str| {
+        let frame = InboundFrame::parse(line.as_bytes()).unwrap();
+        frame.fields["m"].as_str().unwrap().to_owned()
+    };
+    for (escaped, expected) in [
+        (r"cut \ud83d", "cut \u{fffd}"),
+        (r"\uDE00\ud83d\uDE00\ud83d\n", "\u{fffd}\u{1f600}\u{fffd}\n"),
+        (r"\ud83d\ud83d\ude00 \\ud83d", "\u{fffd}\u{1f600} \\ud83d"),
+    ] {
+        assert_eq!(said(&format!(r#"{{"type":"t","m":"{escaped}"}}"#)), expected);
+    }
+    assert!(failure(br#"{"type":"t","m":"\ud83d""#).contains("EOF"));
+    assert!(failure(br#"{"m":"\ud8"#).contains("EOF"));
+}
+
+#[test]
 fn what_is_no_frame_is_named() {
     assert_eq!(failure(b"{"), "Failed to parse command: EOF while parsing an object at line 1 column 1");
     assert_eq!(failure(b"{\"a\":\"\xff\"}"), "Failed to parse command: byte 6 of the line is not UTF-8");

@@ -12,7 +12,7 @@ use dryad_protocol::entry::TitleSource;
 use dryad_protocol::id::EntryId;
 use dryad_session::kind::Kind;
 use dryad_session::stats::Scope;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub(crate) async fn handle(desk: &Arc<Desk>, command: SessionCommand) -> Reply {
@@ -23,7 +23,8 @@ pub(crate) async fn handle(desk: &Arc<Desk>, command: SessionCommand) -> Reply {
             Reply::Refused("sessionPath is empty".to_owned())
         }
         SessionCommand::SwitchSession { session_path } => {
-            changed(desk, conversation.switch(Path::new(&session_path)).await)
+            let path = conversation.pipeline().workdir.join(session_path);
+            changed(desk, conversation.switch(&path).await)
         }
         SessionCommand::Branch { entry_id, undo } => branch(desk, entry_id, undo.unwrap_or(false)).await,
         SessionCommand::Clone => changed(desk, conversation.clone_branch().await),
@@ -136,7 +137,7 @@ fn said_since(desk: &Desk, entry: &EntryId) -> Vec<String> {
 
 async fn export(desk: &Arc<Desk>, output_path: Option<String>) -> Reply {
     let (program, conversation) = (desk.program.clone(), desk.conversation.clone());
-    let path = output_path.map(PathBuf::from);
+    let path = output_path.filter(|path| !path.is_empty()).map(PathBuf::from);
     let exported = tokio::task::spawn_blocking(move || program.export_html(&conversation, path)).await;
     match exported {
         Ok(Ok(path)) => Reply::data(&Exported { path }),

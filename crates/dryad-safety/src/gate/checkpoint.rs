@@ -84,6 +84,8 @@ impl Checkpoint {
         };
         let (tool_call_id, tool_name) = (subject.call.id.as_str(), spec.name.as_str());
         self.observer.tell(SafetyEvent::CheckpointRequest { tool_call_id, tool_name });
+        let told = |allowed| SafetyEvent::CheckpointResolved { tool_call_id, tool_name, allowed };
+        let unresolved = self.observer.when_resolved(told);
         let preview = match subject.effect {
             Some(effect) => preview::of(effect, subject.workdir).await.ok(),
             None => None,
@@ -99,8 +101,7 @@ impl Checkpoint {
         };
         let answer = tokio::time::timeout(self.patience, handler.release(request)).await;
         let verdict = self.verdict(subject, answer.ok());
-        let allowed = verdict == Verdict::Allow;
-        self.observer.tell(SafetyEvent::CheckpointResolved { tool_call_id, tool_name, allowed });
+        unresolved.resolve(verdict == Verdict::Allow);
         verdict
     }
 

@@ -98,6 +98,8 @@ impl Permission {
     ) -> Verdict {
         let (tool_call_id, tool_name) = (subject.call.id.as_str(), question.tool.name.as_str());
         self.observer.tell(SafetyEvent::PermissionRequest { tool_call_id, tool_name, reason: &reason });
+        let told = |allowed| SafetyEvent::PermissionResolved { tool_call_id, tool_name, allowed };
+        let unresolved = self.observer.when_resolved(told);
         let request = PermissionRequest {
             call_id: tool_call_id.to_owned(),
             tool_name: tool_name.to_owned(),
@@ -118,8 +120,7 @@ impl Permission {
                 Some(denied_text(tool_name, &format!("nobody answered within {seconds} seconds")))
             }
         };
-        let allowed = refused.is_none();
-        self.observer.tell(SafetyEvent::PermissionResolved { tool_call_id, tool_name, allowed });
+        unresolved.resolve(refused.is_none());
         match refused {
             Some(text) => self.deny(tool_name, text),
             None => {

@@ -278,6 +278,36 @@ async fn a_handler_denies_allows_edits_or_never_answers() {
     assert!(sent.lock().unwrap().is_empty());
 }
 
+#[tokio::test]
+async fn a_question_that_is_given_up_is_told_as_a_no() {
+    struct GivesUp(CancellationToken);
+    impl CheckpointHandler for GivesUp {
+        fn release(&self, _: CheckpointRequest) -> BoxFuture<'_, CheckpointAnswer> {
+            self.0.cancel();
+            Box::pin(std::future::pending())
+        }
+    }
+    let root = tempfile::tempdir().unwrap();
+    let (mut pipeline, _, sent) = with_checkpoint(root.path(), None);
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let observer = Observer::new({
+        let told = told.clone();
+        move |event| told.lock().unwrap().push(serde_json::to_string(event).unwrap())
+    });
+    let context = CallContext::default();
+    let handler = Arc::new(GivesUp(context.cancel.clone()));
+    pipeline.gates.pop();
+    pipeline.gates.push(Box::new(Checkpoint::new(Some(handler), observer)));
+    let ended = pipeline.run(&call("m", "send_mail", json!({"to": "a"})), &context).await;
+    assert_eq!(text(&ended.result), "Operation aborted");
+    let expected = [
+        r#"{"type":"checkpoint_request","toolCallId":"m","toolName":"send_mail"}"#,
+        r#"{"type":"checkpoint_resolved","toolCallId":"m","toolName":"send_mail","allowed":false}"#,
+    ];
+    assert_eq!(*told.lock().unwrap(), expected);
+    assert!(sent.lock().unwrap().is_empty());
+}
+
 struct Thinks(Result<ChallengeVerdict, &'static str>);
 
 impl Challenger for Thinks {
