@@ -5,7 +5,8 @@
 
 use super::level_of;
 use crate::oplog::users_own;
-use crate::workspace::{Workspace, WorkspaceError};
+use crate::workspace::{OPENED, Workspace, WorkspaceError};
+use dryad_effects::opened;
 use dryad_effects::rehearse::Rung;
 use dryad_effects::rehearse::{Left, left_behind};
 use dryad_protocol::operation::{Audit, CallEnd, OperationHead};
@@ -15,19 +16,19 @@ use std::path::Path;
 /// Longer ones are cut in what is said of them.
 const LONGEST_LABEL: usize = 80;
 
-/// Records what was left behind below the user's `home`; says a word on each, for people.
+/// Records what was left behind below the user's `home`, and closes what was left open; says a word on each, for people.
 pub fn recover_commands(home: &Path) -> Vec<String> {
+    let closed = opened::restore(&home.join(OPENED));
+    let closed = closed.iter().map(|path| format!("closed {} again, which a dryad that died had open", path.display()));
     let found = left_behind(&home.join("rehearsals"));
-    found
-        .into_iter()
-        .filter_map(|found| match found {
-            Ok(left) => record(home, left),
-            Err((place, error)) => Some(format!(
-                "what a command had changed when dryad died is not recorded: {error}; the files it changed lie in {}",
-                place.display()
-            )),
-        })
-        .collect()
+    let recorded = found.into_iter().filter_map(|found| match found {
+        Ok(left) => record(home, left),
+        Err((place, error)) => Some(format!(
+            "what a command had changed when dryad died is not recorded: {error}; the files it changed lie in {}",
+            place.display()
+        )),
+    });
+    closed.chain(recorded).collect()
 }
 
 fn record(home: &Path, left: Left) -> Option<String> {

@@ -119,6 +119,59 @@ fn a_kill_at_any_step_of_the_record_loses_nothing_and_doubles_nothing() {
     }
 }
 
+#[test]
+fn a_kill_while_a_closed_file_is_read_does_not_leave_it_open() {
+    /// What stands there, behind the bits that say that nobody may look.
+    fn look(scene: &Scene) -> (u32, Print) {
+        let sub = scene.work().join("sub");
+        let mode = std::fs::symlink_metadata(&sub).unwrap().permissions().mode();
+        let set = |path: &std::path::Path, mode: u32| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set(&sub, 0o700);
+        let modes: Vec<_> = std::fs::read_dir(&sub).unwrap().map(|entry| entry.unwrap()).collect();
+        let modes: Vec<_> =
+            modes.iter().map(|one| (one.path(), one.metadata().unwrap().permissions().mode())).collect();
+        modes.iter().for_each(|(path, _)| set(path, 0o600));
+        let mut print = print(scene);
+        for (path, mode) in &modes {
+            set(path, *mode);
+            print.get_mut(path.strip_prefix(scene.work()).unwrap()).unwrap().0 = *mode;
+        }
+        set(&sub, mode);
+        (mode, print)
+    }
+    let close = |scene: &Scene| {
+        for name in ["sub/deep.txt", "sub"] {
+            std::fs::set_permissions(scene.work().join(name), std::fs::Permissions::from_mode(0o000)).unwrap();
+        }
+    };
+    let run = |scene: &Scene, fault: &str| {
+        let command = "chmod 700 sub; rm -f sub/deep.txt; echo new > sub/new; chmod 000 sub";
+        let mut program = scene.command(&["try", "--apply", "--", command]);
+        finish(program.env("DRYAD_FAULT", fault).spawn().unwrap()).code
+    };
+    let counted = scene();
+    close(&counted);
+    let count = counted.tmp().join("count");
+    assert_eq!(run(&counted, &format!("count:{}", count.display())), Some(0));
+    let steps: u32 = std::fs::read_to_string(&count).unwrap().parse().unwrap();
+    for step in 1..=steps {
+        let scene = scene();
+        close(&scene);
+        let before = look(&scene);
+        assert_eq!(run(&scene, &format!("kill:{step}")), None, "{step}");
+        let rows = log(&scene);
+        if rows.is_empty() {
+            assert_eq!(look(&scene), before, "{step}");
+        } else {
+            assert_eq!(look(&scene).0, 0o40000, "{step}");
+            scene.run(&["undo"]).done();
+            assert_eq!(look(&scene), before, "{step}");
+        }
+    }
+}
+
 fn is_recovered(scene: &Scene, before: &Print) {
     let outcome = scene.run(&["log", "--json"]);
     let said = outcome.stderr.clone();
