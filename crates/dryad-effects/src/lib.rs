@@ -22,7 +22,7 @@ mod journal;
 pub mod landlock;
 pub mod lock;
 pub mod mask;
-mod opened;
+pub mod opened;
 pub mod pager;
 pub mod parallel;
 pub mod pending_files;

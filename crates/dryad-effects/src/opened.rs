@@ -6,9 +6,15 @@
 //! unless the change names that directory ([`Change::is_door`](dryad_protocol::change_set::Change::is_door)).
 //!
 //! Only one thread of a process does this at a time, so that none takes the moment's bits for the lasting ones. Root
-//! needs none of it.
+//! needs none of it. What the lasting bits are is noted before they are changed ([`notes`]): the next start sets those
+//! again that a dead process left open.
+
+mod notes;
+
+pub use notes::{keep_in, restore};
 
 use crate::disk;
+use notes::Noted;
 use rustix::process::geteuid;
 use std::fs;
 use std::io;
@@ -47,15 +53,17 @@ fn retried<T>(path: &Path, parent: u32, work: impl Fn(&[Opened]) -> io::Result<T
         other => return other,
     }
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let opened = open(path, parent);
+    let mut noted = Noted::default();
+    let opened = open(path, parent, &mut noted);
     let done = work(&opened);
     // The innermost first: an outer one may have to be open for it.
     opened.into_iter().rev().for_each(drop);
+    noted.forget();
     done
 }
 
 /// Widens the bits of everything on the way that is one's own and closed.
-fn open(path: &Path, parent: u32) -> Vec<Opened> {
+fn open(path: &Path, parent: u32, noted: &mut Noted) -> Vec<Opened> {
     let mut opened = Vec::new();
     let way: Vec<&Path> = path.ancestors().collect();
     for place in way.into_iter().rev() {
@@ -69,8 +77,11 @@ fn open(path: &Path, parent: u32) -> Vec<Opened> {
         };
         let mode = facts.mode() & 0o7777;
         let is_closed = mode & needed != needed && facts.uid() == geteuid().as_raw();
-        if is_closed && disk::set_mode(place, mode | needed).is_ok() {
-            opened.push(Opened { path: place.to_owned(), mode });
+        if is_closed {
+            noted.add(place, &facts, mode | needed);
+            if disk::set_mode(place, mode | needed).is_ok() {
+                opened.push(Opened { path: place.to_owned(), mode });
+            }
         }
     }
     opened

@@ -13,8 +13,8 @@ mod program;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use group::Group;
 pub use group::kill_all;
+pub(crate) use group::{Group, group_lives};
 pub use program::{Printed, ProgramEnd, ProgramOutcome, ProgramSpec, run_program};
 
 use crate::artifact::Artifacts;
@@ -96,12 +96,25 @@ pub async fn run_above(
     cancel: &CancellationToken,
     on_update: &(dyn Fn(String) + Send + Sync),
 ) -> Result<CommandOutcome, ProcessError> {
+    run_noted(floor, spec, surroundings, cancel, on_update, &|_| {}).await
+}
+
+/// Runs `spec` as [`run_above`] does; `on_start` is told the leader of its process group.
+pub(crate) async fn run_noted(
+    floor: Option<&Floor>,
+    spec: &CommandSpec,
+    surroundings: &Surroundings,
+    cancel: &CancellationToken,
+    on_update: &(dyn Fn(String) + Send + Sync),
+    on_start: &(dyn Fn(u32) + Send + Sync),
+) -> Result<CommandOutcome, ProcessError> {
     let started = Instant::now();
     if cancel.is_cancelled() {
         return Ok(CommandOutcome { end: CommandEnd::Cancelled, output: CommandOutput::default(), duration_ms: 0 });
     }
     let (mut child, pipe) = start(spec, floor)?;
     let group = Group::of(&child);
+    child.id().inspect(|leader| on_start(*leader));
     on_update(String::new());
     let mut stream = Stream::new(pipe, surroundings);
     let deadline = started + Duration::from_secs(spec.timeout_seconds);

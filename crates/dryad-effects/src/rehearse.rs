@@ -13,6 +13,7 @@
 //!
 //! Not covered on any rung: what a command does to other machines, to running daemons, or through devices.
 
+mod announced;
 mod calls;
 mod capture;
 mod channel;
@@ -152,10 +153,17 @@ impl Rehearsal {
                     Ladder::forget(&request.probe());
                     reasons.push(format!("{rung}: {error}"));
                 }
-                other => return other.map(own::spare),
+                other => return other.map(own::spare).inspect(settle_if_nothing),
             }
         }
         Err(RehearsalError::NoRung { reasons })
+    }
+}
+
+/// What has changed nothing has nothing to be remembered for.
+fn settle_if_nothing(rehearsed: &Rehearsed) {
+    if rehearsed.changes.is_empty() {
+        rehearsed.settle();
     }
 }
 

@@ -21,8 +21,10 @@ pub use record::{Entry, Summary};
 pub use state::{State, States, effective};
 pub use verify::{Damage, Verification};
 
+use crate::clock::Clock;
 use dryad_effects::change_codec::CodecError;
 use dryad_protocol::id::OperationId;
+use dryad_protocol::operation::{OperationHead, Outcome};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -126,6 +128,23 @@ pub enum DamageKind {
 /// An id for a new operation: greater than those before it, whoever made them.
 pub fn new_id() -> OperationId {
     OperationId::from(uuid::Uuid::now_v7().simple().to_string())
+}
+
+/// The head of an operation that a user has asked for himself, in no conversation.
+pub fn users_own(tool_name: &str, label: impl Into<String>) -> OperationHead {
+    OperationHead {
+        id: new_id(),
+        timestamp: Clock::System.now(),
+        session_id: None,
+        message_id: None,
+        call_id: None,
+        tool_name: tool_name.to_owned(),
+        label: label.into(),
+        permission: "user".to_owned(),
+        outcome: Outcome::Applied,
+        undoes: Vec::new(),
+        audit: None,
+    }
 }
 
 impl LogError {

@@ -11,6 +11,7 @@ use dryad_effects::apply::{Applier, ApplyError, Direction, Records, Request};
 use dryad_effects::contents::Contents;
 use dryad_effects::identity;
 use dryad_effects::lock::Lock;
+use dryad_effects::opened;
 use dryad_effects::permitted::require_entries;
 use dryad_effects::record_file::make_private_directory;
 use dryad_effects::texts::Texts;
@@ -22,6 +23,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use thiserror::Error;
+
+/// Where below the user's home it is noted what is open for a moment although its owner has closed it.
+pub(crate) const OPENED: &str = "opened";
 
 /// Why an operation was not done, or not remembered.
 #[derive(Debug, Error)]
@@ -88,6 +92,7 @@ impl Workspace {
     }
 
     fn at(home: PathBuf, place: Place) -> Self {
+        opened::keep_in(&home.join(OPENED));
         Self { home, place, opened: OnceLock::new(), notices: Mutex::default() }
     }
 

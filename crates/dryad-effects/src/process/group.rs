@@ -121,6 +121,12 @@ fn alive() -> std::sync::MutexGuard<'static, Vec<Pid>> {
     ALIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether somebody of the group of this leader runs.
+pub(crate) fn group_lives(leader: u32) -> bool {
+    let leader = i32::try_from(leader).ok().and_then(Pid::from_raw);
+    leader.is_some_and(|leader| has_living_member(leader) == Some(true))
+}
+
 /// Looks through the system's list of processes; `None` where there is no such list.
 fn has_living_member(leader: Pid) -> Option<bool> {
     let group = leader.as_raw_nonzero().to_string();

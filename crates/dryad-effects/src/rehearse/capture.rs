@@ -124,6 +124,8 @@ pub(super) fn capture(trees: &[Covered], begun: FileTime) -> io::Result<Captured
         }
     }
     images::compare(&pairs, &mut captured)?;
+    // The walk and the comparison tell of different things at the same places.
+    captured.not_carried.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(captured)
 }
 

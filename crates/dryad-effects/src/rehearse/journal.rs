@@ -1,7 +1,7 @@
 //! Runs a command for real, with every before-image saved ahead of its change: exact undo where namespaces are denied.
 //!
-//! Until what it changed is in the hands of the caller, its directory holds a note: if this process dies, or nobody waits
-//! for the end, what was saved is [left behind](super::left) for the next start.
+//! Until what it changed is [recorded](super::announced), its directory holds a note: if this process dies, or nobody
+//! waits for the end, what was saved is [left behind](super::left) for the next start.
 
 use super::capture::{Captured, OutsideKind, OutsideWrite};
 use super::kept;
@@ -41,8 +41,7 @@ pub(super) async fn rehearse(
         room: request.quota,
         play,
     };
-    let note = Note::new(request, surroundings);
-    claim.leave_note(&serde_json::to_vec(&note).unwrap_or_default()).map_err(RehearsalError::Layers)?;
+    Note::new(request, surroundings, Rung::Journal).leave_in(&claim).map_err(RehearsalError::Layers)?;
     let performed = run::perform(&request.helper, &task, None, command, surroundings, cancel, on_update).await;
     if matches!(performed, Err(RehearsalError::Refused { .. } | RehearsalError::Process(_))) {
         // Nothing was run.
@@ -52,8 +51,6 @@ pub(super) async fn rehearse(
     let captured = tokio::task::spawn_blocking(move || list::read(&store).and_then(kept::changes)).await;
     let captured = captured.map_err(io::Error::other).and_then(|captured| captured);
     let Captured { changes, contents, not_carried, .. } = captured.map_err(RehearsalError::Capture)?;
-    // From here on it is the caller's to keep.
-    claim.settle();
     let outside = |written: super::message::Written| {
         let kind = match (written.created, written.path.as_path().symlink_metadata().is_ok()) {
             (true, _) => OutsideKind::Created,

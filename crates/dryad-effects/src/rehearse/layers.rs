@@ -77,12 +77,29 @@ impl Claim {
 
     /// Has it outlive this process, with a note on what it is.
     pub(super) fn leave_note(&self, note: &[u8]) -> io::Result<()> {
-        fs::write(self.directory.join(NOTE), note)
+        self.put(NOTE, note)
     }
 
     /// The note.
     pub(super) fn note(&self) -> io::Result<Vec<u8>> {
-        fs::read(self.directory.join(NOTE))
+        self.get(NOTE)
+    }
+
+    /// Puts a file into it, whole or not at all.
+    pub(super) fn put(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let fresh = self.directory.join(format!("{name}.new"));
+        fs::write(&fresh, bytes)?;
+        fs::rename(fresh, self.directory.join(name))
+    }
+
+    /// What was put into it.
+    pub(super) fn get(&self, name: &str) -> io::Result<Vec<u8>> {
+        fs::read(self.directory.join(name))
+    }
+
+    /// Whether one in `base` has a note.
+    pub(super) fn any_note(base: &Path) -> bool {
+        names_in(base).iter().any(|name| base.join(name).join(NOTE).exists())
     }
 
     /// Takes the note away: nobody needs what is in here any longer than this lives.
@@ -90,7 +107,7 @@ impl Claim {
         fs::remove_file(self.directory.join(NOTE)).ok();
     }
 
-    fn has_note(&self) -> bool {
+    pub(super) fn has_note(&self) -> bool {
         self.directory.join(NOTE).exists()
     }
 

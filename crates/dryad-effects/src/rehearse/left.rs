@@ -1,19 +1,21 @@
 //! What commands had really changed whose dryad died before it could record that.
 //!
 //! ```text
-//! journal rung ─► note and list of what was saved, in its directory ─► dryad dies
-//! next start   ─► left_behind ─► changes and former contents ─► recorded as an operation ─► settled
+//! journal rung  ─► note and list of what was saved, in its directory ─► dryad dies
+//! snapshot rung ─► note and the first look at the roots ──────────────► dryad dies
+//! next start    ─► left_behind ─► changes and former contents ─► recorded as an operation ─► settled
 //! ```
 //!
-//! Limitations: what stands at a path now is taken for what the command left there, whoever wrote it since.
+//! Limitations: what stands at a path now is taken for what the command left there, whoever wrote it since; between
+//! two looks that goes for every path in the roots. On the snapshot rung nobody ends a command whose dryad died: it is
+//! left alone until it is over. One that was killed in the moment in which it started counts as over.
 
 use super::capture::Captured;
-use super::kept;
 use super::layers::Claim;
-use super::list;
-use super::{RehearsalRequest, Rehearsed, Rung, own};
-use crate::process::Surroundings;
+use super::{RehearsalRequest, Rehearsed, Rung, announced, kept, list, own, snapshot};
+use crate::process::{self, Surroundings};
 use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandOutput};
+use dryad_protocol::operation::OperationHead;
 use dryad_protocol::path::FilePath;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -28,6 +30,10 @@ pub(super) struct Note {
     command: String,
     /// Where it ran.
     cwd: FilePath,
+    /// How it was run.
+    rung: Rung,
+    /// The leader of its process group, where nobody ends that with dryad.
+    leader: Option<u32>,
 }
 
 /// A command that really ran and whose dryad died.
@@ -39,19 +45,32 @@ pub struct Left {
     pub command: String,
     /// Where it ran.
     pub cwd: FilePath,
+    /// The operation that it was about to be recorded as, if it had come to that.
+    pub head: Option<OperationHead>,
     /// What it had changed, and the former contents.
     pub rehearsed: Rehearsed,
-    claim: Claim,
 }
 
 impl Note {
-    pub(super) fn new(request: &RehearsalRequest, surroundings: &Surroundings) -> Self {
+    pub(super) fn new(request: &RehearsalRequest, surroundings: &Surroundings, rung: Rung) -> Self {
         let command = &request.command;
         Self {
             root: request.roots.first().map_or_else(|| command.cwd.clone(), FilePath::new),
             command: surroundings.mask.text(&command.command).into_owned(),
             cwd: command.cwd.clone(),
+            rung,
+            leader: None,
         }
+    }
+
+    /// The same of a command that runs as this group.
+    pub(super) fn led_by(self, leader: u32) -> Self {
+        Self { leader: Some(leader), ..self }
+    }
+
+    /// Leaves it in the directory of a claim.
+    pub(super) fn leave_in(&self, claim: &Claim) -> io::Result<()> {
+        claim.leave_note(&serde_json::to_vec(self)?)
     }
 }
 
@@ -71,26 +90,44 @@ pub fn left_behind(state: &Path) -> Vec<Result<Left, (PathBuf, io::Error)>> {
 
 fn read(claim: Claim) -> io::Result<Left> {
     let note: Note = serde_json::from_slice(&claim.note()?)?;
-    let saved = match list::read(&claim.mount_point()) {
-        // Its dryad died before anything was run.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        other => other?,
+    if let Some(leader) = note.leader.filter(|leader| process::group_lives(*leader)) {
+        return Err(io::Error::other(format!("`{}` is still running, in process group {leader}", note.command)));
+    }
+    let (head, captured) = match announced::read(&claim)? {
+        Some((head, captured)) => (Some(head), captured),
+        None => (None, found(&claim, note.rung)?),
     };
-    let Captured { changes, contents, not_carried, .. } = kept::changes(saved)?;
+    let Captured { changes, contents, not_carried, .. } = captured;
     let outcome = CommandOutcome { end: CommandEnd::Cancelled, output: CommandOutput::default(), duration_ms: 0 };
-    let rehearsed = Rehearsed { changes, contents, not_carried, ..Rehearsed::of(outcome, Rung::Journal) };
+    let rehearsed =
+        Rehearsed { changes, contents, not_carried, _claims: vec![claim], ..Rehearsed::of(outcome, note.rung) };
     let (root, rehearsed) = (note.root.as_path().to_owned(), own::spare(rehearsed));
-    Ok(Left { root, command: note.command, cwd: note.cwd, rehearsed, claim })
+    Ok(Left { root, command: note.command, cwd: note.cwd, head, rehearsed })
+}
+
+/// What the command had changed.
+fn found(claim: &Claim, rung: Rung) -> io::Result<Captured> {
+    let found = match rung {
+        Rung::Snapshot => snapshot::look_again(claim),
+        Rung::Overlay | Rung::Tmpfs | Rung::Journal | Rung::Direct => {
+            list::read(&claim.mount_point()).and_then(kept::changes)
+        }
+    };
+    match found {
+        // Its dryad died before anything was run.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Captured::default()),
+        other => other,
+    }
 }
 
 impl Left {
     /// Where the former contents lie.
     pub fn place(&self) -> &Path {
-        self.claim.directory()
+        self.rehearsed._claims.first().map_or(Path::new(""), Claim::directory)
     }
 
     /// It is recorded, or there was nothing to record: its directory goes.
     pub fn settle(self) {
-        self.claim.settle();
+        self.rehearsed.settle();
     }
 }

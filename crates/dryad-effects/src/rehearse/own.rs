@@ -10,7 +10,6 @@ use dryad_protocol::path::FilePath;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::{self, DirEntry};
 use std::path::Path;
 
 /// Leaves changes of the mark out, unless the directory that it marks goes as well.
@@ -43,7 +42,7 @@ impl Rehearsed {
     pub fn changes_beside_mark(&self) -> Cow<'_, ChangeSet> {
         let is_mark = |change: &Change| {
             let is_new = change.before == Image::Absent && matches!(change.after, Image::Directory { .. });
-            is_new && marked(&change.path).is_some_and(|_| holds_mark_alone(change.path.as_path()))
+            is_new && marked(&change.path).is_some()
         };
         if !self.changes.iter().any(is_mark) {
             return Cow::Borrowed(&self.changes);
@@ -52,14 +51,16 @@ impl Rehearsed {
             Ok(before) if is_mark(change) => Change { before, ..change.clone() },
             _ => change.clone(),
         };
-        Cow::Owned(ChangeSet::new(self.changes.iter().map(renewed).filter(|change| !change.ends_as_it_began())))
+        let is_change = |change: &Change| change.is_door() || !change.ends_as_it_began();
+        Cow::Owned(ChangeSet::new(self.changes.iter().map(renewed).filter(is_change)))
     }
 }
 
-/// Whether nothing lies in a folder but what dryad has put there.
-fn holds_mark_alone(folder: &Path) -> bool {
-    let is_ours = |entry: DirEntry| OWN_FILES.iter().any(|name| entry.file_name() == *name);
-    fs::read_dir(folder).is_ok_and(|entries| entries.filter_map(Result::ok).all(is_ours))
+/// Whether a file in the folder is dryad's own, or was becoming one when a dryad died.
+fn is_own_file(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    let is_one = |own: &&str| name.strip_prefix(*own).is_some_and(|rest| rest.is_empty() || rest.ends_with(".tmp"));
+    OWN_FILES.iter().any(is_one)
 }
 
 /// The directory that a path marks, if it is such a mark: one of the files, or the folder itself.
@@ -71,5 +72,5 @@ fn marked(path: &FilePath) -> Option<&Path> {
         return OWN_FILES.iter().any(|name| path.join(name).exists()).then(|| path.parent()).flatten();
     }
     let folder = path.parent().filter(|parent| is_folder(parent))?;
-    OWN_FILES.iter().any(|name| path.file_name() == Some(OsStr::new(name))).then(|| folder.parent()).flatten()
+    path.file_name().is_some_and(is_own_file).then(|| folder.parent()).flatten()
 }

@@ -19,7 +19,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// What came of a rehearsal. Dropping it discards what is not handed over.
+/// What came of a rehearsal. Dropping it discards what is not handed over, but for what has really been changed: see
+/// [`Rehearsed::announce`].
 #[derive(Debug)]
 #[must_use]
 pub struct Rehearsed {
@@ -129,23 +130,14 @@ impl Rehearsed {
 
     /// Moves the old contents of a command that really ran into a vault, one reference for each.
     ///
-    /// When it fails the references are given up again, and with them the contents. What is not recorded after all
-    /// leaves references that [`take_back`](Self::take_back) gives up.
+    /// When it fails, what has not been moved stays where it is, and can be moved later.
     pub fn hand_over(&self, vault: &Vault) -> Result<(), VaultError> {
-        for (index, content) in self.contents.iter().enumerate() {
+        for content in &self.contents {
             // An attribute too many does less harm than a change that is not applied.
             capture::strip(&content.file).ok();
-            if let Err(error) = vault.absorb(&content.file, content.blob) {
-                give_up(vault, self.contents.get(..index).unwrap_or_default());
-                return Err(error);
-            }
+            vault.absorb(&content.file, content.blob)?;
         }
         Ok(())
-    }
-
-    /// Gives up the references that [`hand_over`](Self::hand_over) made.
-    pub fn take_back(&self, vault: &Vault) {
-        give_up(vault, &self.contents);
     }
 
     /// Moves the contents into a directory, each under its name; nothing can be handed over afterwards.
@@ -187,13 +179,10 @@ impl Rehearsed {
         contents
     }
 
-    /// Removes everything the rehearsal wrote. Dropping does the same.
-    pub fn discard(self) {}
-}
-
-fn give_up(vault: &Vault, contents: &[Content]) {
-    for content in contents {
-        vault.forget(content.blob).ok();
+    /// Removes everything the rehearsal wrote, and what it kept. Dropping does the same, but for what a command has
+    /// really changed and nobody has recorded: the next start does that.
+    pub fn discard(self) {
+        self.settle();
     }
 }
 

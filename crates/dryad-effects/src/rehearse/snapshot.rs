@@ -3,16 +3,24 @@
 //! The first look keeps a copy of every file. A copy is named after all that would change if the file did, so that
 //! the next command finds most of them there already, and a look costs little more than asking for metadata.
 //!
+//! The first look is written down beside a note, until what the command changed is [recorded](super::announced): if
+//! this process dies, the next start takes the [second look](look_again).
+//!
 //! Limitations: the command really runs, and what it changes outside the granted roots, or beyond the quota of
 //! copies, cannot be brought back. Two changes at the same instant that leave size and times alone are not seen. What
 //! others change in the roots meanwhile counts as the command's, so places that everybody uses are not looked at.
 
 use super::capture::Captured;
 use super::kept::{self, Before, Kept, Saved};
+use super::layers::{Base, Claim, sweep};
+use super::left::Note;
 use super::{Limit, RehearsalError, RehearsalRequest, Rehearsed, Rung};
 use crate::landlock::Floor;
 use crate::process::{self, Surroundings};
 use dryad_protocol::path::FilePath;
+use dryad_protocol::time::FileTime;
+use rustix::fs::FileType;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, Metadata, Permissions};
@@ -22,7 +30,21 @@ use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 /// What the roots held at one moment.
-type Look = BTreeMap<PathBuf, Metadata>;
+type Look = BTreeMap<PathBuf, Facts>;
+
+/// The file that a first look is written to.
+const LOOK: &str = "look.json";
+
+/// What is known of something that was looked at. All but the mode changes whenever a file does.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+struct Facts {
+    mode: u32,
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
 
 /// The first look, and where the copies are.
 struct Snapshot {
@@ -37,6 +59,16 @@ struct Snapshot {
     left_out: Vec<PathBuf>,
 }
 
+/// The same, as it is written.
+#[derive(Deserialize, Serialize)]
+struct Written {
+    roots: Vec<FilePath>,
+    look: Vec<(FilePath, Facts)>,
+    closed: Vec<FilePath>,
+    store: FilePath,
+    left_out: Vec<FilePath>,
+}
+
 /// Runs the command and finds out what it changed.
 pub(super) async fn rehearse(
     request: &RehearsalRequest,
@@ -45,14 +77,37 @@ pub(super) async fn rehearse(
     on_update: &(dyn Fn(String) + Send + Sync),
 ) -> Result<Rehearsed, RehearsalError> {
     let wanted = request.clone();
-    let snapshot = blocking(move || Snapshot::take(&wanted)).await?.map_err(RehearsalError::Layers)?;
+    let note = move || Note::new(request, surroundings, Rung::Snapshot);
+    let taken = blocking(move || Snapshot::take(&wanted).and_then(|snapshot| Ok((snapshot.claim(&wanted)?, snapshot))));
+    let (claim, snapshot) = taken.await?.map_err(RehearsalError::Layers)?;
+    note().leave_in(&claim).map_err(RehearsalError::Layers)?;
     let floor = request.floor();
-    let outcome = process::run_above(floor.as_ref().ok(), &request.command, surroundings, cancel, on_update).await?;
+    // Without the number it would not be waited for; it runs all the same.
+    let on_start = |leader: u32| drop(note().led_by(leader).leave_in(&claim));
+    let (floored, command) = (floor.as_ref().ok(), &request.command);
+    let outcome = process::run_noted(floored, command, surroundings, cancel, on_update, &on_start).await;
+    let outcome = outcome.inspect_err(|_| claim.settle())?;
     let shared: Vec<Limit> = snapshot.shared.iter().cloned().map(Limit::Shared).collect();
     let captured = blocking(move || snapshot.compare()).await?.map_err(RehearsalError::Capture)?;
     let Captured { changes, contents, not_carried, .. } = captured;
     let limits = floor.err().map(|error| Limit::NoFloor(error.to_string())).into_iter().chain(shared).collect();
-    Ok(Rehearsed { changes, contents, not_carried, limits, ..Rehearsed::of(outcome, Rung::Snapshot) })
+    let _claims = vec![claim];
+    Ok(Rehearsed { changes, contents, not_carried, limits, _claims, ..Rehearsed::of(outcome, Rung::Snapshot) })
+}
+
+/// Takes the second look of a command whose dryad died.
+pub(super) fn look_again(claim: &Claim) -> io::Result<Captured> {
+    let written: Written = serde_json::from_slice(&claim.get(LOOK)?)?;
+    let paths = |paths: Vec<FilePath>| paths.into_iter().map(|path| path.as_path().to_owned()).collect::<Vec<_>>();
+    let snapshot = Snapshot {
+        roots: paths(written.roots),
+        shared: Vec::new(),
+        look: written.look.into_iter().map(|(path, facts)| (path.as_path().to_owned(), facts)).collect(),
+        closed: paths(written.closed).into_iter().collect(),
+        store: written.store.as_path().to_owned(),
+        left_out: paths(written.left_out),
+    };
+    snapshot.compare()
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, RehearsalError> {
@@ -87,23 +142,42 @@ impl Snapshot {
         let left_out: Vec<PathBuf> = left_out.collect();
         let (look, closed) = look(&roots, &left_out)?;
         let snapshot = Self { roots, shared, look, closed, store, left_out };
-        snapshot.keep_copies(request.quota)?;
+        snapshot.keep_copies(request)?;
         Ok(snapshot)
     }
 
+    /// Writes the look down where the next start finds it.
+    fn claim(&self, request: &RehearsalRequest) -> io::Result<Claim> {
+        sweep(&request.state);
+        let claim = Claim::new(&request.state, Base::Given)?;
+        let written = Written {
+            roots: self.roots.iter().map(FilePath::new).collect(),
+            look: self.look.iter().map(|(path, facts)| (FilePath::new(path), *facts)).collect(),
+            closed: self.closed.iter().map(FilePath::new).collect(),
+            store: FilePath::new(&self.store),
+            left_out: self.left_out.iter().map(FilePath::new).collect(),
+        };
+        claim.put(LOOK, &serde_json::to_vec(&written)?)?;
+        Ok(claim)
+    }
+
     /// Copies what is not kept yet, as far as there is room, and drops copies of what is no longer there.
-    fn keep_copies(&self, quota: u64) -> io::Result<()> {
+    fn keep_copies(&self, request: &RehearsalRequest) -> io::Result<()> {
         let mut old: HashSet<OsString> =
             fs::read_dir(&self.store)?.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
-        let mut room = quota;
+        let mut room = request.quota;
         for (path, facts) in self.look.iter().filter(|(_, facts)| facts.is_file() || facts.is_symlink()) {
             let name = name_of(facts);
-            let Some(left) = room.checked_sub(facts.len()) else { continue };
+            let Some(left) = room.checked_sub(facts.size) else { continue };
             room = left;
             if !old.remove(name.as_os_str()) {
                 // What cannot be read cannot be brought back; the comparison says so.
                 copy(path, facts, &self.store.join(name)).ok();
             }
+        }
+        // What a command changed of which there is no record yet is still needed.
+        if Claim::any_note(&request.state) {
+            return Ok(());
         }
         for name in old {
             fs::remove_file(self.store.join(name)).ok();
@@ -114,17 +188,10 @@ impl Snapshot {
     /// The second look.
     fn compare(self) -> io::Result<Captured> {
         let (now, _) = look(&self.roots, &self.left_out)?;
-        let differs = |path: &PathBuf, before: &Metadata| now.get(path).is_none_or(|after| is_changed(before, after));
+        let differs = |path: &PathBuf, before: &Facts| now.get(path).is_none_or(|after| is_changed(before, after));
         let mut touched = Vec::new();
         for (path, facts) in self.look.iter().filter(|(path, facts)| differs(path, facts)) {
-            let copy = self.store.join(name_of(facts));
-            let saved = if copy.exists() { Saved::At(FilePath::new(copy)) } else { Saved::Lost };
-            // A link that is gone cannot be read any more; links are kept as they were seen.
-            let before = match facts.is_symlink() {
-                true => link_before(&self.store, facts),
-                false => Before::look(path, facts, saved)?,
-            };
-            touched.push(Kept { path: FilePath::new(path), before });
+            touched.push(Kept { path: FilePath::new(path), before: before(&self.store, facts) });
         }
         // What could not be seen before is not new because it can be seen now.
         let was_hidden = |path: &Path| path.ancestors().skip(1).any(|above| self.closed.contains(above));
@@ -135,36 +202,68 @@ impl Snapshot {
     }
 }
 
-/// What a link was, from the copy that is a link itself.
-fn link_before(store: &Path, facts: &Metadata) -> Before {
-    fs::read_link(store.join(name_of(facts)))
-        .map_or(Before::Special, |target| Before::Symlink { target: FilePath::new(target) })
+/// What stood there. A file's content, and where a link led, are in the copy.
+fn before(store: &Path, facts: &Facts) -> Before {
+    let copy = store.join(name_of(facts));
+    let mode = facts.mode & 0o7777;
+    if facts.is_dir() {
+        Before::Directory { mode }
+    } else if facts.is_symlink() {
+        fs::read_link(copy).map_or(Before::Special, |target| Before::Symlink { target: FilePath::new(target) })
+    } else if facts.is_file() {
+        let content = if copy.exists() { Saved::At(FilePath::new(copy)) } else { Saved::Lost };
+        let modified = u32::try_from(facts.modified.1).ok().and_then(|rest| FileTime::new(facts.modified.0, rest));
+        Before::File { mode, modified, content }
+    } else {
+        Before::Special
+    }
 }
 
 /// A name that changes whenever the file does.
-fn name_of(facts: &Metadata) -> OsString {
-    format!(
-        "{:x}-{:x}-{:x}-{:x}.{:x}-{:x}.{:x}",
-        facts.dev(),
-        facts.ino(),
-        facts.len(),
-        facts.mtime(),
-        facts.mtime_nsec(),
-        facts.ctime(),
-        facts.ctime_nsec()
-    )
-    .into()
+fn name_of(facts: &Facts) -> OsString {
+    let Facts { device, inode, size, modified, changed, .. } = facts;
+    let [modified, changed] = [modified, changed].map(|(seconds, rest)| format!("{seconds:x}.{rest:x}"));
+    format!("{device:x}-{inode:x}-{size:x}-{modified}-{changed}").into()
 }
 
-fn is_changed(before: &Metadata, after: &Metadata) -> bool {
+fn is_changed(before: &Facts, after: &Facts) -> bool {
     if before.is_dir() && after.is_dir() {
-        return before.mode() != after.mode();
+        return before.mode != after.mode;
     }
-    before.mode() != after.mode() || name_of(before) != name_of(after)
+    before.mode != after.mode || name_of(before) != name_of(after)
+}
+
+impl Facts {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            mode: metadata.mode(),
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    fn is_dir(&self) -> bool {
+        self.kind() == FileType::Directory
+    }
+
+    fn is_file(&self) -> bool {
+        self.kind() == FileType::RegularFile
+    }
+
+    fn is_symlink(&self) -> bool {
+        self.kind() == FileType::Symlink
+    }
+
+    fn kind(&self) -> FileType {
+        FileType::from_raw_mode(self.mode)
+    }
 }
 
 /// Copies a file or a link under a name that appears when it is whole.
-fn copy(from: &Path, facts: &Metadata, to: &Path) -> io::Result<()> {
+fn copy(from: &Path, facts: &Facts, to: &Path) -> io::Result<()> {
     if facts.is_symlink() {
         return std::os::unix::fs::symlink(fs::read_link(from)?, to);
     }
@@ -198,7 +297,7 @@ fn look(roots: &[PathBuf], left_out: &[PathBuf]) -> io::Result<(Look, HashSet<Pa
             }
         }
         if !left_out.contains(&path) {
-            look.insert(path, facts);
+            look.insert(path, Facts::of(&facts));
         }
     }
     Ok((look, closed))

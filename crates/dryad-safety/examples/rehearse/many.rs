@@ -1,9 +1,7 @@
 //! The change set of many files, and what applying a few costs.
 
 use crate::place::{Place, milliseconds, share};
-use dryad_protocol::operation::{OperationHead, Outcome};
-use dryad_safety::clock::Clock;
-use dryad_safety::oplog::new_id;
+use dryad_safety::oplog::users_own;
 use dryad_safety::workspace::Workspace;
 use serde_json::{Map, Value, json};
 use std::fs;
@@ -46,7 +44,7 @@ async fn few(place: &Place, figures: &mut Map<String, Value>) {
         by_hand.push(written_by_hand(&root, round));
         let request = place.request(&format!("for f in *; do echo {round} >> $f; done"), &root);
         let (_, rehearsed) = place.rehearse(&request).await;
-        let head = head();
+        let head = users_own("bench", "");
         let started = Instant::now();
         workspace.apply_rehearsed(&head, &rehearsed).unwrap();
         applied.push(milliseconds(started));
@@ -65,22 +63,6 @@ fn written_by_hand(root: &Path, round: usize) -> f64 {
         fs::rename(&fresh, &place).unwrap();
     }
     milliseconds(started)
-}
-
-fn head() -> OperationHead {
-    OperationHead {
-        id: new_id(),
-        timestamp: Clock::System.now(),
-        session_id: None,
-        message_id: None,
-        call_id: None,
-        tool_name: "bench".to_owned(),
-        label: String::new(),
-        permission: "user".to_owned(),
-        outcome: Outcome::Applied,
-        undoes: Vec::new(),
-        audit: None,
-    }
 }
 
 /// The most memory that this process has had.

@@ -4,30 +4,31 @@
 //! command was the first thing that ever happened has no log yet.
 
 use super::level_of;
-use crate::clock::Clock;
-use crate::oplog::new_id;
-use crate::workspace::{Workspace, WorkspaceError};
+use crate::oplog::users_own;
+use crate::workspace::{OPENED, Workspace, WorkspaceError};
+use dryad_effects::opened;
+use dryad_effects::rehearse::Rung;
 use dryad_effects::rehearse::{Left, left_behind};
-use dryad_protocol::operation::{Audit, CallEnd, OperationHead, Outcome};
+use dryad_protocol::operation::{Audit, CallEnd, OperationHead};
 use serde_json::{Map, json};
 use std::path::Path;
 
 /// Longer ones are cut in what is said of them.
 const LONGEST_LABEL: usize = 80;
 
-/// Records what was left behind below the user's `home`; says a word on each, for people.
+/// Records what was left behind below the user's `home`, and closes what was left open; says a word on each, for people.
 pub fn recover_commands(home: &Path) -> Vec<String> {
+    let closed = opened::restore(&home.join(OPENED));
+    let closed = closed.iter().map(|path| format!("closed {} again, which a dryad that died had open", path.display()));
     let found = left_behind(&home.join("rehearsals"));
-    found
-        .into_iter()
-        .filter_map(|found| match found {
-            Ok(left) => record(home, left),
-            Err((place, error)) => Some(format!(
-                "what a command had changed when dryad died is not recorded: {error}; the files it changed lie in {}",
-                place.display()
-            )),
-        })
-        .collect()
+    let recorded = found.into_iter().filter_map(|found| match found {
+        Ok(left) => record(home, left),
+        Err((place, error)) => Some(format!(
+            "what a command had changed when dryad died is not recorded: {error}; the files it changed lie in {}",
+            place.display()
+        )),
+    });
+    closed.chain(recorded).collect()
 }
 
 fn record(home: &Path, left: Left) -> Option<String> {
@@ -39,12 +40,15 @@ fn record(home: &Path, left: Left) -> Option<String> {
         1 => "1 path".to_owned(),
         count => format!("{count} paths"),
     };
-    let head = head(&left);
+    let head = left.head.clone().unwrap_or_else(|| head(&left));
     let said = format!("`{}` in {}", first_line(&left), left.root.display());
     match append(home, &head, &left) {
         Ok(()) => {
-            left.settle();
-            Some(format!("recovered what {said} had changed when dryad died: {paths}, operation {}", head.id))
+            let others = match left.rehearsed.rung {
+                Rung::Snapshot if left.head.is_none() => " (whoever has changed something there since is counted in)",
+                Rung::Overlay | Rung::Tmpfs | Rung::Journal | Rung::Snapshot | Rung::Direct => "",
+            };
+            Some(format!("recovered what {said} had changed when dryad died: {paths}, operation {}{others}", head.id))
         }
         Err(error) => Some(format!(
             "what {said} had changed when dryad died is not recorded: {error}; the files it changed lie in {}",
@@ -72,19 +76,8 @@ fn head(left: &Left) -> OperationHead {
         metadata,
         ..Audit::default()
     };
-    OperationHead {
-        id: new_id(),
-        timestamp: Clock::System.now(),
-        session_id: None,
-        message_id: None,
-        call_id: None,
-        tool_name: "bash".to_owned(),
-        label: format!("recovered: {}", first_line(left)),
-        permission: "user".to_owned(),
-        outcome: Outcome::Applied,
-        undoes: Vec::new(),
-        audit: Some(Box::new(audit)),
-    }
+    let head = users_own("bash", format!("recovered: {}", first_line(left)));
+    OperationHead { audit: Some(Box::new(audit)), ..head }
 }
 
 fn first_line(left: &Left) -> String {

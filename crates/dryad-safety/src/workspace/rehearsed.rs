@@ -26,24 +26,30 @@ impl Workspace {
 
     /// Records what a command has really changed, so that it can be taken back: its before-images go to the vault.
     ///
-    /// It is not synced, as [`record`](Workspace::record) is not.
+    /// It is not synced, as [`record`](Workspace::record) is not. What is killed on the way, or fails, is found by the next
+    /// start ([`recover_commands`](crate::rehearsal::recover_commands)) and not recorded twice.
     pub fn record_rehearsed(&self, head: &OperationHead, rehearsed: &Rehearsed) -> Result<(), WorkspaceError> {
         let _lock = self.lock()?;
         let log = self.log()?;
         log.require_known_version()?;
         self.restore_mark();
         self.recover_locked(log)?;
+        if log.contains_recent(&head.id)? {
+            rehearsed.settle();
+            return Ok(());
+        }
         let texts = texts(rehearsed);
-        let vault = self.vault()?;
-        rehearsed.hand_over(vault)?;
+        let changes = rehearsed.changes_beside_mark();
+        rehearsed.announce(head, &changes).map_err(unusable(log.path()))?;
+        rehearsed.hand_over(self.vault()?)?;
         let kept = self.texts()?;
         let recorded = kept
-            .keep(&head.id, &rehearsed.changes, &texts)
-            .and_then(|()| append_files(log, head, &rehearsed.changes, Outcome::Applied))
+            .keep(&head.id, &changes, &texts)
+            .and_then(|()| append_files(log, head, &changes, Outcome::Applied))
             .map_err(unusable(log.path()));
-        if recorded.is_err() {
-            kept.forget(&head.id);
-            rehearsed.take_back(vault);
+        match recorded {
+            Ok(()) => rehearsed.settle(),
+            Err(_) => kept.forget(&head.id),
         }
         recorded
     }

@@ -21,10 +21,9 @@ use crate::report::{Exit, Failure};
 use crate::terminal::Style;
 use dryad_ast::ast_edit::{AstEditArguments, AstEditOperation, AstEditQuery, FileRewrite, rewrite_each, summary};
 use dryad_ast::{AstSettings, Totals};
-use dryad_protocol::operation::{OperationHead, Outcome};
 use dryad_protocol::path::FilePath;
-use dryad_safety::clock::Clock;
 use dryad_safety::gate::{GrantedRoots, Verdict};
+use dryad_safety::oplog::users_own;
 use dryad_safety::snapshot::{ChangeBuilder, Snapshot};
 use dryad_safety::tool::PlanContext;
 use dryad_safety::workspace::Workspace;
@@ -158,19 +157,7 @@ fn is_wanted(totals: &Totals) -> Result<bool, Failure> {
 /// Applies the change and gives back the id of its operation.
 fn carry_out(builder: ChangeBuilder, totals: &Totals, workdir: &Path) -> Result<String, Failure> {
     let workspace = Workspace::around(Home::find(workdir)?.root(), workdir);
-    let head = OperationHead {
-        id: dryad_safety::oplog::new_id(),
-        timestamp: Clock::System.now(),
-        session_id: None,
-        message_id: None,
-        call_id: None,
-        tool_name: "rewrite".to_owned(),
-        label: format!("rewrite: {}", summary(totals)),
-        permission: "user".to_owned(),
-        outcome: Outcome::Applied,
-        undoes: Vec::new(),
-        audit: None,
-    };
+    let head = users_own("rewrite", format!("rewrite: {}", summary(totals)));
     let (changes, contents) = builder.finish();
     let applied = workspace.apply(&head, &changes, &contents);
     print_notices(&workspace);

@@ -1,6 +1,7 @@
 //! Walks a layer and pairs each entry with what it stands over.
 
 use super::{Covered, NotCarried, OutsideKind, OutsideWrite, Uncarried};
+use crate::opened;
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::FileTime;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -270,8 +271,9 @@ fn changed(facts: &Metadata) -> Option<FileTime> {
     FileTime::new(facts.ctime(), u32::try_from(facts.ctime_nsec()).ok()?)
 }
 
+/// What stands there, behind a directory that is closed as well.
 fn at(path: &Path) -> io::Result<Option<Metadata>> {
-    match fs::symlink_metadata(path) {
+    match opened::reading(path.parent().unwrap_or(path), |_| fs::symlink_metadata(path)) {
         Ok(facts) => Ok(Some(facts)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(error),
@@ -280,7 +282,8 @@ fn at(path: &Path) -> io::Result<Option<Metadata>> {
 
 /// What a directory holds, in order.
 fn names(directory: &Path) -> io::Result<Vec<OsString>> {
-    let mut names = fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+    let list = |_| fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>();
+    let mut names = opened::reading(directory, list)?;
     names.sort();
     Ok(names)
 }

@@ -1,7 +1,7 @@
 //! What commands do to a tree: rehearsed and applied must equal run directly, and undone must equal the original.
 
 use super::place::{Place, Print, difference, is_root, print_of};
-use dryad_effects::rehearse::{RehearsalRequest, Rung, Uncarried};
+use dryad_effects::rehearse::{RehearsalRequest, Rehearsed, Rung, Uncarried};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -171,6 +171,12 @@ async fn modification_times_are_carried() {
     assert_eq!((time("file"), time("new")), ((1_000_000_000, 123_456_789), (999, 500_000_000)));
 }
 
+/// What is said beside a change set, by the names in `root`.
+pub(crate) fn said(rehearsed: &Rehearsed, root: &Path) -> Vec<(String, Uncarried)> {
+    let name = |path: &Path| path.strip_prefix(root).unwrap().display().to_string();
+    rehearsed.not_carried.iter().map(|one| (name(one.path.as_path()), one.what)).collect()
+}
+
 #[tokio::test]
 async fn what_a_change_set_cannot_say_is_said_beside_it() {
     let place = Place::new();
@@ -178,12 +184,6 @@ async fn what_a_change_set_cannot_say_is_said_beside_it() {
     let command = "echo more >> one; mkfifo new; ln plain second; rm pipe; setfattr -n user.note -v hi plain 2>/dev/null || \
                    python3 -c 'import os; os.setxattr(\"plain\", \"user.note\", b\"hi\")'; rm -r d";
     let rehearsed = place.rehearse(command).await;
-    let mut said: Vec<(String, Uncarried)> = rehearsed
-        .not_carried
-        .iter()
-        .map(|one| (one.path.as_path().strip_prefix(place.work()).unwrap().display().to_string(), one.what))
-        .collect();
-    said.sort_by(|a, b| a.0.cmp(&b.0));
     let expected = [
         ("d/pipe", Uncarried::SpecialFileDeleted),
         ("new", Uncarried::SpecialFile),
@@ -192,7 +192,7 @@ async fn what_a_change_set_cannot_say_is_said_beside_it() {
         ("plain", Uncarried::Attributes),
         ("second", Uncarried::HardLink),
     ];
-    assert_eq!(said, expected.map(|(name, what)| (name.to_owned(), what)));
+    assert_eq!(said(&rehearsed, &place.work()), expected.map(|(name, what)| (name.to_owned(), what)));
 }
 
 #[tokio::test]
@@ -251,12 +251,6 @@ async fn a_directory_stays_with_the_pipe_in_it_and_the_rest_is_applied() {
         let command = "rm -rf p d; mv m n; rm -r f; echo file > f; rm lone; echo file > lone; echo k > k";
         let request = RehearsalRequest { highest: rung, lowest: rung, ..place.request(command) };
         let rehearsed = place.start(&request).await.unwrap();
-        let mut said: Vec<(String, Uncarried)> = rehearsed
-            .not_carried
-            .iter()
-            .map(|one| (one.path.as_path().strip_prefix(place.work()).unwrap().display().to_string(), one.what))
-            .collect();
-        said.sort_by(|a, b| a.0.cmp(&b.0));
         let expected = [
             ("f", Uncarried::Blocked),
             ("f/q", Uncarried::SpecialFileDeleted),
@@ -266,7 +260,7 @@ async fn a_directory_stays_with_the_pipe_in_it_and_the_rest_is_applied() {
             ("p/in/q", Uncarried::SpecialFileDeleted),
             ("p/q", Uncarried::SpecialFileDeleted),
         ];
-        assert_eq!(said, expected.map(|(name, what)| (name.to_owned(), what)));
+        assert_eq!(said(&rehearsed, &place.work()), expected.map(|(name, what)| (name.to_owned(), what)));
         place.apply(&rehearsed).unwrap();
         let left = place.run_directly("find . -mindepth 1 ! -path './.dryad*' | sort | xargs", &place.work());
         assert_eq!(left.1, "./f ./f/q ./k ./lone ./m ./m/q ./n ./n/w ./p ./p/in ./p/in/q ./p/q\n");

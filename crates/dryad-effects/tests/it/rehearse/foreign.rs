@@ -1,5 +1,6 @@
 //! An ordinary user among what belongs to others: root lays it out and starts each of these tests as that user.
 
+use super::changes::said;
 use super::place::{Place, is_root, print_of};
 use super::user::{SOMEBODY, as_somebody};
 use dryad_effects::rehearse::{RehearsalRequest, Rung, Uncarried};
@@ -120,10 +121,8 @@ async fn inside_a_sticky_directory() {
         let rehearsed = place.start(&request).await.unwrap();
         assert_eq!(place.run_directly(look, &everybodys), before);
         let name = |path: &FilePath| path.as_path().strip_prefix(&everybodys).unwrap().display().to_string();
-        let said: Vec<(String, Uncarried)> =
-            rehearsed.not_carried.iter().map(|one| (name(&one.path), one.what)).collect();
         let forbidden = ["empty", "gone", "replaced"].map(|name| (name.to_owned(), Uncarried::Forbidden));
-        assert_eq!(said, forbidden);
+        assert_eq!(said(&rehearsed, &everybodys), forbidden);
         let changed: Vec<String> = rehearsed.changes.iter().map(|change| name(&change.path)).collect();
         assert_eq!(changed, ["mine", "new"]);
         place.apply(&rehearsed).unwrap();
@@ -148,9 +147,7 @@ async fn inside_anothers_directory() {
     request.command.cwd = FilePath::new(&theirs);
     request.roots = vec![theirs.clone()];
     let rehearsed = place.start(&request).await.unwrap();
-    let said: Vec<(&Path, Uncarried)> =
-        rehearsed.not_carried.iter().map(|one| (one.path.as_path(), one.what)).collect();
-    assert_eq!(said, [(theirs.join("new").as_path(), Uncarried::Forbidden)]);
+    assert_eq!(said(&rehearsed, &theirs), [("new".to_owned(), Uncarried::Forbidden)]);
     assert_eq!(rehearsed.changes.len(), 1, "{:?}", rehearsed.changes);
     place.apply(&rehearsed).unwrap();
     place.undo(&rehearsed).unwrap();

@@ -1,8 +1,6 @@
 //! The scratch project: small, broken, and gone afterwards.
 
 use crate::report::Failure;
-use dryad_protocol::operation::{OperationHead, Outcome};
-use dryad_safety::clock::Clock;
 use dryad_safety::oplog;
 use dryad_safety::snapshot::{ChangeBuilder, Snapshot};
 use dryad_safety::workspace::Workspace;
@@ -43,7 +41,9 @@ impl Project {
         let (changes, contents) = builder.finish();
         // Not in the log that the demo shows: making the project is nothing the agent did.
         let workspace = Workspace::with_id(root.join(HOME), "scratch");
-        workspace.apply(&head(), &changes, &contents).map_err(|error| failed(error.to_string()))?;
+        workspace
+            .apply(&oplog::users_own("demo", "demo: the scratch project"), &changes, &contents)
+            .map_err(|error| failed(error.to_string()))?;
         Ok(Self { directory, root })
     }
 
@@ -88,22 +88,6 @@ impl Project {
     pub(super) fn keep(self) -> PathBuf {
         let kept = self.directory.keep();
         kept.canonicalize().unwrap_or(kept)
-    }
-}
-
-fn head() -> OperationHead {
-    OperationHead {
-        id: oplog::new_id(),
-        timestamp: Clock::System.now(),
-        session_id: None,
-        message_id: None,
-        call_id: None,
-        tool_name: "demo".to_owned(),
-        label: "demo: the scratch project".to_owned(),
-        permission: "user".to_owned(),
-        outcome: Outcome::Applied,
-        undoes: Vec::new(),
-        audit: None,
     }
 }
 

@@ -10,12 +10,11 @@ use crate::signals::Stops;
 use crate::terminal::Style;
 use dryad_effects::process::Surroundings;
 use dryad_protocol::command::CommandSpec;
-use dryad_protocol::operation::{OperationHead, Outcome};
 use dryad_protocol::path::FilePath;
 use dryad_safety::artifact::Artifacts;
 use dryad_safety::clock::Clock;
 use dryad_safety::mask::Mask;
-use dryad_safety::oplog::new_id;
+use dryad_safety::oplog::users_own;
 use dryad_safety::preview::Told;
 use dryad_safety::rehearsal::{Manner, Network, Rehearsal, RehearsalSettings, Rehearsed, Rung, Streams};
 use dryad_safety::undo::{Mode, Selection, undo};
@@ -80,7 +79,7 @@ impl Stage<'_> {
         let before = self.project.files()?;
         let rehearsed = self.rehearse("--apply", CHANGES).await?;
         expect(self.project.files()? == before, "rehearsal")?;
-        let (head, workspace) = (head(), memory.clone());
+        let (head, workspace) = (users_own("try", format!("try: {CHANGES}")), memory.clone());
         let id = head.id.clone();
         let applied = tokio::task::spawn_blocking(move || workspace.apply_rehearsed(&head, &rehearsed)).await;
         let applied = applied.map_err(|error| Failure::failed(format!("dryad broke: {error}")))?;
@@ -113,21 +112,5 @@ impl Stage<'_> {
         let told = Told { command: &spec, rehearsed: &rehearsed, network: Network::None, workdir: root };
         output::print(&told.effects())?;
         Ok(rehearsed)
-    }
-}
-
-fn head() -> OperationHead {
-    OperationHead {
-        id: new_id(),
-        timestamp: Clock::System.now(),
-        session_id: None,
-        message_id: None,
-        call_id: None,
-        tool_name: "try".to_owned(),
-        label: format!("try: {CHANGES}"),
-        permission: "user".to_owned(),
-        outcome: Outcome::Applied,
-        undoes: Vec::new(),
-        audit: None,
     }
 }

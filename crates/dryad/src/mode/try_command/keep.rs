@@ -7,10 +7,10 @@ use crate::report::Failure;
 use dryad_protocol::action::{ActionBody, PendingAction, Preview, Resolver};
 use dryad_protocol::command::CommandEnd;
 use dryad_protocol::id::ActionId;
-use dryad_protocol::operation::{Audit, CallEnd, OperationHead, Outcome};
+use dryad_protocol::operation::{Audit, CallEnd, OperationHead};
 use dryad_safety::clock::Clock;
 use dryad_safety::command_result::{command_result, with_rehearsal};
-use dryad_safety::oplog::new_id;
+use dryad_safety::oplog::{new_id, users_own};
 use dryad_safety::pending::Pending;
 use dryad_safety::rehearsal::{Rehearsed, level_of};
 use serde_json::{Map, json};
@@ -49,7 +49,10 @@ impl Trial {
         let (id, paths) = (head.id.clone(), count(&rehearsed));
         let recorded = tokio::task::spawn_blocking(move || workspace.record_rehearsed(&head, &rehearsed)).await;
         let recorded = recorded.map_err(|error| broke(&error))?;
-        recorded.map_err(|error| Failure::failed(format!("it ran, but cannot be undone: {error}")))?;
+        recorded.map_err(|error| {
+            Failure::failed(format!("it ran, but what it changed is not recorded: {error}"))
+                .hint("What it changed is kept; the next start of dryad tries to record it again.")
+        })?;
         Ok(Fate::Recorded { id: lasting(&id), paths })
     }
 
@@ -81,19 +84,7 @@ impl Trial {
     }
 
     fn head(&self) -> Result<OperationHead, Failure> {
-        Ok(OperationHead {
-            id: new_id(),
-            timestamp: Clock::System.now(),
-            session_id: None,
-            message_id: None,
-            call_id: None,
-            tool_name: "try".to_owned(),
-            label: self.label(),
-            permission: "user".to_owned(),
-            outcome: Outcome::Applied,
-            undoes: Vec::new(),
-            audit: Some(Box::new(self.audit()?)),
-        })
+        Ok(OperationHead { audit: Some(Box::new(self.audit()?)), ..users_own("try", self.label()) })
     }
 
     fn action(&self) -> Result<PendingAction, Failure> {

@@ -1,6 +1,7 @@
 //! dryad is ended while a command really runs: what the command had changed is not forgotten.
 
 use super::{ended, log, print, runs_below, scene};
+use crate::rehearsal::print::Print;
 use crate::scene::{Scene, finish, names, signal, until};
 use crate::terminal::terminal;
 use rustix::process::Signal;
@@ -56,6 +57,122 @@ fn what_a_command_had_changed_when_dryad_was_killed_is_recorded_by_the_next_star
     let child = start(&scene, "journal", &[]);
     signal(child.id(), Signal::KILL);
     assert_eq!(finish(child).code, None);
+    is_recovered(&scene, &before);
+}
+
+#[test]
+fn between_two_looks_it_is_recorded_when_the_command_is_over() {
+    let scene = scene();
+    let before = print(&scene);
+    // Nobody ends it with dryad.
+    let waits = "echo 1 > notes.txt; rm -r sub; echo new > new; echo x > half; until test -e ../go; do sleep 0.01; done; echo late > late";
+    let mut program = scene.command(&["try", "--apply", "--", waits]);
+    let child = program.env("DRYAD_REHEARSAL", "snapshot").spawn().unwrap();
+    until("the command has begun", || scene.work().join("half").exists().then_some(()));
+    signal(child.id(), Signal::KILL);
+    drop(child);
+    let outcome = scene.run(&["log", "--json"]);
+    assert!(outcome.stderr.contains("is still running"), "{outcome:?}");
+    assert_eq!(outcome.done().trim(), "[]");
+    std::fs::write(scene.work().join("../go"), "").unwrap();
+    until("the command is over", || {
+        let said = scene.run(&["log", "--json"]).stderr;
+        let is_over = !said.contains("is still running");
+        assert!(!is_over || said.contains("whoever has changed something there since"), "{said}");
+        is_over.then_some(())
+    });
+    assert!(scene.work().join("late").exists());
+    assert_eq!(log(&scene).len(), 1);
+    scene.run(&["undo"]).done();
+    assert_eq!(print(&scene), before);
+}
+
+#[test]
+fn a_kill_at_any_step_of_the_record_loses_nothing_and_doubles_nothing() {
+    for rung in ["journal", "snapshot"] {
+        let run = |scene: &Scene, fault: &str| {
+            let command = "echo 1 > notes.txt; rm -r sub; echo new > new";
+            let mut program = scene.command(&["try", "--apply", "--", command]);
+            finish(program.env("DRYAD_REHEARSAL", rung).env("DRYAD_FAULT", fault).spawn().unwrap()).code
+        };
+        let counted = scene();
+        let count = counted.tmp().join("count");
+        run(&counted, &format!("count:{}", count.display()));
+        let steps: u32 = std::fs::read_to_string(&count).unwrap().parse().unwrap();
+        assert!(steps > 5, "{steps}");
+        for step in 1..=steps {
+            let scene = scene();
+            let before = print(&scene);
+            assert_eq!(run(&scene, &format!("kill:{step}")), None, "{rung} {step}");
+            // The one that recovers is killed as well.
+            let mut again = scene.command(&["log"]);
+            let _ = finish(again.env("DRYAD_FAULT", format!("kill:{}", step % 5 + 1)).spawn().unwrap());
+            let rows = log(&scene);
+            let ran = !scene.work().join("sub").exists();
+            assert_eq!(rows.len(), usize::from(ran), "{rung} {step}: {rows:?}");
+            if ran {
+                scene.run(&["undo"]).done();
+            }
+            assert_eq!(print(&scene), before, "{rung} {step}");
+            scene.run(&["verify"]).done();
+        }
+    }
+}
+
+#[test]
+fn a_kill_while_a_closed_file_is_read_does_not_leave_it_open() {
+    /// What stands there, behind the bits that say that nobody may look.
+    fn look(scene: &Scene) -> (u32, Print) {
+        let sub = scene.work().join("sub");
+        let mode = std::fs::symlink_metadata(&sub).unwrap().permissions().mode();
+        let set = |path: &std::path::Path, mode: u32| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set(&sub, 0o700);
+        let modes: Vec<_> = std::fs::read_dir(&sub).unwrap().map(|entry| entry.unwrap()).collect();
+        let modes: Vec<_> =
+            modes.iter().map(|one| (one.path(), one.metadata().unwrap().permissions().mode())).collect();
+        modes.iter().for_each(|(path, _)| set(path, 0o600));
+        let mut print = print(scene);
+        for (path, mode) in &modes {
+            set(path, *mode);
+            print.get_mut(path.strip_prefix(scene.work()).unwrap()).unwrap().0 = *mode;
+        }
+        set(&sub, mode);
+        (mode, print)
+    }
+    let close = |scene: &Scene| {
+        for name in ["sub/deep.txt", "sub"] {
+            std::fs::set_permissions(scene.work().join(name), std::fs::Permissions::from_mode(0o000)).unwrap();
+        }
+    };
+    let run = |scene: &Scene, fault: &str| {
+        let command = "chmod 700 sub; rm -f sub/deep.txt; echo new > sub/new; chmod 000 sub";
+        let mut program = scene.command(&["try", "--apply", "--", command]);
+        finish(program.env("DRYAD_FAULT", fault).spawn().unwrap()).code
+    };
+    let counted = scene();
+    close(&counted);
+    let count = counted.tmp().join("count");
+    assert_eq!(run(&counted, &format!("count:{}", count.display())), Some(0));
+    let steps: u32 = std::fs::read_to_string(&count).unwrap().parse().unwrap();
+    for step in 1..=steps {
+        let scene = scene();
+        close(&scene);
+        let before = look(&scene);
+        assert_eq!(run(&scene, &format!("kill:{step}")), None, "{step}");
+        let rows = log(&scene);
+        if rows.is_empty() {
+            assert_eq!(look(&scene), before, "{step}");
+        } else {
+            assert_eq!(look(&scene).0, 0o40000, "{step}");
+            scene.run(&["undo"]).done();
+            assert_eq!(look(&scene), before, "{step}");
+        }
+    }
+}
+
+fn is_recovered(scene: &Scene, before: &Print) {
     let outcome = scene.run(&["log", "--json"]);
     let said = outcome.stderr.clone();
     let rows: Vec<Value> = serde_json::from_str(&outcome.done()).unwrap();
@@ -68,7 +185,7 @@ fn what_a_command_had_changed_when_dryad_was_killed_is_recorded_by_the_next_star
     let undone = scene.run(&["undo"]);
     assert!(!undone.stderr.contains("recovered"), "it is said once: {undone:?}");
     undone.done();
-    assert_eq!(print(&scene), before);
+    assert_eq!(print(scene), *before);
     assert!(names(&scene.home().join("rehearsals")).iter().all(|name| !name.contains(".lock")));
 }
 
