@@ -10,8 +10,8 @@
 
 pub mod apply;
 pub mod artifact;
-mod bearing;
 pub mod aside;
+mod bearing;
 pub mod beside;
 pub mod change_codec;
 pub mod contents;

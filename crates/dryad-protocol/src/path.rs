@@ -6,6 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ffi::OsString;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Serialised as a string when it is UTF-8, otherwise as `{"hex": "…"}` of its bytes, so that
 /// no name is ever altered by being recorded.
-#[derive(Clone, Debug, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Debug, Eq, JsonSchema, Ord, PartialEq, PartialOrd)]
 #[schemars(with = "Form")]
 pub struct FilePath(PathBuf);
 
@@ -27,6 +28,25 @@ impl FilePath {
     pub fn as_path(&self) -> &Path {
         &self.0
     }
+}
+
+/// All of it at once: component by component, as a `Path` does it, takes several times as long, and changes of thousands
+/// of files are looked up again and again.
+impl Hash for FilePath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let bytes = self.0.as_os_str().as_bytes();
+        match is_plain(bytes) {
+            true => bytes.hash(state),
+            false => self.0.components().collect::<PathBuf>().as_os_str().as_bytes().hash(state),
+        }
+    }
+}
+
+/// Whether a path is written as it would be if it was put together from its components.
+fn is_plain(bytes: &[u8]) -> bool {
+    let is_empty_or_dot = |rest: &[u8]| matches!(rest, [] | [b'/', ..] | [b'.'] | [b'.', b'/', ..]);
+    let mut separators = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    separators.all(|at| !is_empty_or_dot(bytes.get(at + 1..).unwrap_or_default()))
 }
 
 /// The path as people read it, in one line whatever it is called.
@@ -83,6 +103,7 @@ pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::hash::BuildHasher as _;
 
     #[test]
     fn a_name_that_is_not_utf8_survives_json() {
@@ -90,6 +111,21 @@ mod tests {
         let json = serde_json::to_string(&path).unwrap();
         assert_eq!(json, r#"{"hex":"2f746d702ffffe206e616d65"}"#);
         assert_eq!(serde_json::from_str::<FilePath>(&json).unwrap(), path);
+    }
+
+    #[test]
+    fn equal_paths_have_equal_hashes() {
+        let hash =
+            |path: &FilePath| std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(path);
+        for (one, other) in [("/a/b", "/a//b"), ("/a/b", "/a/./b"), ("/a/b", "/a/b/"), ("/a/b", "/a/b/."), ("/", "//")]
+        {
+            let (one, other) = (FilePath::new(one), FilePath::new(other));
+            assert_eq!((&one, hash(&one)), (&other, hash(&other)));
+        }
+        for (one, other) in [("/a/b", "/a/.b"), ("/a/b", "/ab"), ("/a/..", "/a"), ("/a", "a")] {
+            let (one, other) = (FilePath::new(one), FilePath::new(other));
+            assert!(one != other && hash(&one) != hash(&other), "{one} {other}");
+        }
     }
 
     #[test]

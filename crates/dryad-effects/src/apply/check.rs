@@ -11,6 +11,7 @@ use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -126,12 +127,12 @@ fn unlisted(unit: &Unit) -> Result<Vec<FilePath>, ApplyError> {
 
 /// Paths above which a directory has become a link: the change would land elsewhere.
 fn linked_parents(units: &[Unit]) -> Vec<FilePath> {
-    let mut seen: HashSet<PathBuf> = HashSet::new();
+    let mut seen: HashSet<&OsStr> = HashSet::new();
     let is_linked = |parent: &Path| parent.canonicalize().is_ok_and(|real| real != parent);
     let mut linked = Vec::new();
     for unit in units {
         let Some(parent) = unit.path().parent() else { continue };
-        if seen.insert(parent.to_owned()) && is_linked(parent) {
+        if seen.insert(parent.as_os_str()) && is_linked(parent) {
             linked.push(FilePath::new(unit.path()));
         }
     }

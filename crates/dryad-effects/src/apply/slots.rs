@@ -109,7 +109,7 @@ fn berth(units: &mut [Unit], contents: &Contents, vault: &Vault, owner: &str) ->
     let (mut batch, mut used) = (vault.new_batch(owner), HashSet::new());
     for (unit, chance) in units.iter_mut().zip(chances) {
         let Some(chance) = chance else { continue };
-        if let Some(slot) = chance.kept.into_iter().find(|slot| used.insert(slot.clone())) {
+        if let Some(slot) = chance.kept.into_iter().find(|slot| used.insert(slot.clone().into_os_string())) {
             (unit.berth, unit.slot) = (Berth::Kept, slot);
         } else if is_large
             && contents.has(chance.pair.after)

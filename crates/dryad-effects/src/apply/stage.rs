@@ -16,6 +16,7 @@ use dryad_protocol::image::{FileImage, Image};
 use dryad_protocol::path::FilePath;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -41,8 +42,8 @@ pub(super) fn stage(units: &[Unit], contents: &Contents, vault: &Vault) -> Resul
     }
     let put = others.iter().zip(put).filter(|(item, _)| item.is_own());
     let made = directories.iter().filter(|item| item.is_own()).map(|item| (item, inode(item.unit)));
-    let known: HashMap<&Path, u64> = put.chain(made).map(|(item, inode)| (item.path(), inode)).collect();
-    Ok(units.iter().map(|unit| known.get(unit.path()).copied().unwrap_or(0)).collect())
+    let known: HashMap<&OsStr, u64> = put.chain(made).map(|(item, inode)| (item.path().as_os_str(), inode)).collect();
+    Ok(units.iter().map(|unit| known.get(unit.path().as_os_str()).copied().unwrap_or(0)).collect())
 }
 
 /// Puts what is no directory into its slot; its inode.

@@ -22,6 +22,7 @@ use super::{Vault, is_gone};
 use crate::disk;
 use crate::fingerprint::{Sighting, see};
 use dryad_protocol::image::{BlobId, FileImage, Image};
+use dryad_protocol::path::FilePath;
 pub(super) use known::Batches;
 use known::{INDEX, Spot};
 use std::collections::HashMap;
@@ -193,12 +194,13 @@ impl Vault {
 
     /// What a slot holds.
     pub(super) fn content_of(&self, slot: &Path) -> io::Result<Option<BlobId>> {
-        if let Some(seen) = self.batches.seen(slot).filter(|seen| seen.holds_at(slot)) {
+        let name = FilePath::new(slot);
+        if let Some(seen) = self.batches.seen(&name).filter(|seen| seen.holds_at(slot)) {
             return Ok(seen.image().blob());
         }
         let seen: Sighting = see(slot, &any_file())?;
         let content = seen.image().blob();
-        self.batches.saw(slot, seen);
+        self.batches.saw(name, seen);
         Ok(content)
     }
 

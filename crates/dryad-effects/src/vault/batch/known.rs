@@ -6,6 +6,7 @@
 use super::{Pair, UNFINISHED, slot_in};
 use crate::fingerprint::Sighting;
 use dryad_protocol::image::BlobId;
+use dryad_protocol::path::FilePath;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs;
@@ -40,7 +41,7 @@ pub(in crate::vault) struct Batches {
     directory: PathBuf,
     known: Mutex<Known>,
     /// What slots were seen to hold.
-    seen: Mutex<HashMap<PathBuf, Sighting>>,
+    seen: Mutex<HashMap<FilePath, Sighting>>,
 }
 
 #[derive(Debug, Default)]
@@ -105,12 +106,12 @@ impl Batches {
         batches.iter().filter_map(|batch| Some(fs::metadata(batch.join(INDEX)).ok()?.len())).sum()
     }
 
-    pub(super) fn seen(&self, slot: &Path) -> Option<Sighting> {
+    pub(super) fn seen(&self, slot: &FilePath) -> Option<Sighting> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(slot).cloned()
     }
 
-    pub(super) fn saw(&self, slot: &Path, sighting: Sighting) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(slot.to_owned(), sighting);
+    pub(super) fn saw(&self, slot: FilePath, sighting: Sighting) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(slot, sighting);
     }
 
     pub(super) fn forget_sightings(&self) {
