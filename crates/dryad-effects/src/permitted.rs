@@ -3,7 +3,7 @@
 //! The planner of an undo asks: what may not be changed gets a verdict of its own, and the other paths go on. Applying
 //! does not rely on it.
 //!
-//! Limitations: a file that is marked as immutable, a full disk and a quota are found by trying alone.
+//! Limitations: a file that can only be appended to, a full disk and a quota are found by trying alone.
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
@@ -28,6 +28,8 @@ pub enum Refusal {
     FileSystem,
     /// Only its owner may.
     Owner,
+    /// It is marked as immutable.
+    Mark,
 }
 
 impl Refusal {
@@ -37,6 +39,7 @@ impl Refusal {
             Self::Directory => "its directory may not be written to",
             Self::FileSystem => "its file system may only be read",
             Self::Owner => "it belongs to somebody else",
+            Self::Mark => "it is marked as immutable",
         }
     }
 
@@ -80,8 +83,14 @@ pub fn bits_refused(path: &Path) -> Option<Refusal> {
     if !is_ours(facts.uid()) {
         return Some(Refusal::Owner);
     }
-    match accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS) {
+    refused_itself(path)
+}
+
+/// Why what stands at `path` may not be changed in any way. That its bits forbid to write is no reason.
+pub fn refused_itself(path: &Path) -> Option<Refusal> {
+    match accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::ROFS) => Some(Refusal::FileSystem),
+        Err(Errno::PERM) => Some(Refusal::Mark),
         Ok(()) | Err(_) => None,
     }
 }
@@ -99,4 +108,35 @@ fn entries_refused(directory: &Path) -> Result<(), Errno> {
 fn is_ours(owner: u32) -> bool {
     let user = geteuid();
     user.is_root() || user.as_raw() == owner
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+    use std::fs::File;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    #[test]
+    fn an_immutable_file_may_neither_go_nor_get_other_bits() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("file");
+        fs::write(&path, "x").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        symlink("nowhere", root.path().join("link")).unwrap();
+        let ground = Ground::of(root.path());
+        for path in ["file", "link", "new"].map(|name| root.path().join(name)) {
+            assert_eq!((ground.refusal(&path), refused_itself(&path)), (None, None), "{path:?}");
+        }
+        assert_eq!(bits_refused(&path), None);
+        let file = File::open(&path).unwrap();
+        let flags = ioctl_getflags(&file).unwrap_or(IFlags::empty());
+        if ioctl_setflags(&file, flags | IFlags::IMMUTABLE).is_err() {
+            // Only root can mark a file, and not everywhere.
+            return;
+        }
+        let refusals = (refused_itself(&path), bits_refused(&path));
+        ioctl_setflags(&file, flags).unwrap();
+        assert_eq!(refusals, (Some(Refusal::Mark), Some(Refusal::Mark)));
+    }
 }

@@ -126,10 +126,14 @@ impl Texts {
         })
     }
 
-    /// Whether one of these operations has kept what makes the text `id` out of `other`.
-    pub fn has(&self, id: BlobId, other: BlobId, operations: &[&OperationId]) -> bool {
-        let mut known = self.known.borrow_mut();
-        operations.iter().for_each(|operation| known.load(&self.directory.join(operation.as_str())));
+    /// Reads what an operation has kept.
+    pub fn load(&self, operation: &OperationId) {
+        self.known.borrow_mut().load(&self.directory.join(operation.as_str()));
+    }
+
+    /// Whether one of the operations that were read has kept what makes the text `id` out of `other`.
+    pub fn has(&self, id: BlobId, other: BlobId) -> bool {
+        let known = self.known.borrow();
         let places = known.places.get(&id).map(Vec::as_slice).unwrap_or_default();
         places.iter().any(|(_, difference)| difference.other(id) == other)
     }

@@ -115,20 +115,19 @@ pub fn undo(workspace: &Workspace, selection: &Selection, mode: Mode, clock: &Cl
         Selection::Last(_) | Selection::Ids(_) => {}
         Selection::Message(_) | Selection::Session(_) | Selection::Messages { .. } => {}
     }
-    take_all_back(workspace, &targets, "undo", mode, clock)
+    take_all_back(workspace, &targets, mode, clock)
 }
 
 /// Does the newest undone operations again. Blocking.
 pub fn redo(workspace: &Workspace, count: usize, mode: Mode, clock: &Clock) -> Result<Vec<Report>, UndoError> {
     workspace.recover()?;
     let targets = select::undos(workspace.log()?, count)?;
-    take_all_back(workspace, &targets, "redo", mode, clock)
+    take_all_back(workspace, &targets, mode, clock)
 }
 
 fn take_all_back(
     workspace: &Workspace,
     targets: &[Target],
-    tool: &str,
     mode: Mode,
     clock: &Clock,
 ) -> Result<Vec<Report>, UndoError> {
@@ -136,7 +135,7 @@ fn take_all_back(
     let mut foreseen = Foreseen::default();
     let parts = Parts::since(targets, workspace.log()?)?;
     for target in targets {
-        match take_back(workspace, target, &parts, tool, (mode, clock), &mut foreseen) {
+        match take_back(workspace, target, &parts, (mode, clock), &mut foreseen) {
             Ok(report) => done.push(report),
             Err(error) if done.is_empty() => return Err(error),
             Err(error) => return Err(UndoError::Stopped { done, source: Box::new(error) }),
@@ -149,7 +148,6 @@ fn take_back(
     workspace: &Workspace,
     target: &Target,
     parts: &Parts,
-    tool: &str,
     (mode, clock): (Mode, &Clock),
     foreseen: &mut Foreseen,
 ) -> Result<Report, UndoError> {
@@ -171,7 +169,7 @@ fn take_back(
         foreseen.add(plan);
         return Ok(report);
     }
-    let mut head = head(target, tool, clock);
+    let mut head = head(target, clock);
     if is_partial {
         // Something is left to be taken back, so the operation still counts.
         head.undoes.clear();
@@ -182,9 +180,10 @@ fn take_back(
     Ok(report)
 }
 
-fn head(target: &Operation, tool: &str, clock: &Clock) -> OperationHead {
-    let OperationHead { session_id, message_id, call_id, label, .. } = target.head.clone();
-    let verb = if tool == "redo" { "Redo" } else { "Undo" };
+fn head(target: &Operation, clock: &Clock) -> OperationHead {
+    let OperationHead { session_id, message_id, call_id, label, tool_name, .. } = target.head.clone();
+    // Who takes an undo back, by its id or not, does something again: a later redo has nothing to do with it.
+    let (tool, verb) = if tool_name == "undo" { ("redo", "Redo") } else { ("undo", "Undo") };
     let plain = label.trim_start_matches("Undo: ").trim_start_matches("Redo: ");
     OperationHead {
         id: crate::oplog::new_id(),

@@ -3,9 +3,11 @@
 //! A directory may have gone since. Then it comes back, too; but where something else stands in its place, that
 //! is somebody's, and what wanted to lie there cannot come. What may not be written is found here, before anything is
 //! tried: applying is all or nothing, and one closed directory would keep everything else from coming back.
+//!
+//! Limitation: an immutable file among thousands is found by trying.
 
 use super::foreseen::Foreseen;
-use dryad_effects::permitted::{Ground, bits_refused};
+use dryad_effects::permitted::{Ground, bits_refused, refused_itself};
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
@@ -15,6 +17,9 @@ use std::path::{Path, PathBuf};
 
 /// Permission bits of a directory that comes back although the change does not know it.
 const MODE: u32 = 0o755;
+
+/// Of so many paths each is asked for itself; of more, only the directories are.
+const LOOKED_AT_CLOSELY: usize = 1000;
 
 /// Why a change cannot be made.
 pub(super) type Why = &'static str;
@@ -32,6 +37,8 @@ pub(super) struct Homes<'a> {
     directories: HashMap<PathBuf, Result<(), Why>>,
     /// What directories allow.
     grounds: HashMap<PathBuf, Ground>,
+    /// Whether every path is asked for itself.
+    looks_closely: bool,
     /// Directories that come or go as a whole, with everything in them.
     moved: HashSet<PathBuf>,
 }
@@ -40,7 +47,7 @@ impl<'a> Homes<'a> {
     /// Knows nothing yet but what is foreseen.
     pub(super) fn new(foreseen: &'a Foreseen) -> Self {
         let (linked, directories) = (HashMap::new(), HashMap::new());
-        Self { foreseen, linked, directories, grounds: HashMap::new(), moved: HashSet::new() }
+        Self { foreseen, linked, directories, grounds: HashMap::new(), looks_closely: true, moved: HashSet::new() }
     }
 
     /// Whether one of the directories above a path is a link, or would not be the one that stands there.
@@ -116,14 +123,21 @@ impl<'a> Homes<'a> {
         if self.moved.contains(directory) {
             return Ok(());
         }
-        let foreseen = self.foreseen;
-        let ground = *self.grounds.entry(directory.to_owned()).or_insert_with(|| {
-            match foreseen.get(&FilePath::new(directory)) {
-                Some(Image::Directory { mode }) => Ground::own(*mode),
-                Some(Image::Absent | Image::File(_) | Image::Symlink { .. }) | None => Ground::of(directory),
-            }
-        });
-        ground.refusal(path).map_or(Ok(()), |refusal| Err(refusal.words()))
+        let refusal = self.ground(directory).refusal(path);
+        let refusal = refusal.or_else(|| if self.looks_closely { refused_itself(path) } else { None });
+        refusal.map_or(Ok(()), |refusal| Err(refusal.words()))
+    }
+
+    fn ground(&mut self, directory: &Path) -> Ground {
+        if let Some(known) = self.grounds.get(directory) {
+            return *known;
+        }
+        let ground = match self.foreseen.get(&FilePath::new(directory)) {
+            Some(Image::Directory { mode }) => Ground::own(*mode),
+            Some(Image::Absent | Image::File(_) | Image::Symlink { .. }) | None => Ground::of(directory),
+        };
+        self.grounds.insert(directory.to_owned(), ground);
+        ground
     }
 
     /// Whether mode and time may be set. A directory that is opened is open before anything is put into it.
@@ -183,6 +197,7 @@ pub(super) fn house(mut planned: Vec<Change>, homes: &mut Homes<'_>) -> (Vec<Cha
     // From the top down: what lies in a directory that cannot come cannot come either, and what lies in one that goes
     // as a whole goes with it.
     planned.sort_by(|a, b| a.path.cmp(&b.path));
+    homes.looks_closely = planned.len() <= LOOKED_AT_CLOSELY;
     let (mut housed, mut refused) = (Vec::with_capacity(planned.len()), HashMap::new());
     for change in planned {
         let admitted = homes.admit(&change, &mut housed);

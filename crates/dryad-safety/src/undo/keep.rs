@@ -14,7 +14,6 @@ use dryad_effects::shared_blocks::can_share_blocks;
 use dryad_effects::texts::Texts;
 use dryad_effects::vault::Vault;
 use dryad_protocol::change_set::Change;
-use dryad_protocol::id::OperationId;
 use dryad_protocol::image::{BlobId, Image};
 use dryad_protocol::operation::OperationHead;
 use dryad_protocol::path::FilePath;
@@ -43,9 +42,8 @@ pub(super) fn handed_out(
     target: &OperationHead,
     (vault, home): (&Vault, &Path),
 ) -> Vec<Kept> {
-    let operations: Vec<&OperationId> = std::iter::once(&target.id).chain(&target.undoes).collect();
-    let is_rebuilt =
-        |change: &Change, blob| change.before.blob().is_some_and(|other| texts.has(blob, other, &operations));
+    std::iter::once(&target.id).chain(&target.undoes).for_each(|operation| texts.load(operation));
+    let is_rebuilt = |change: &Change, blob| change.before.blob().is_some_and(|other| texts.has(blob, other));
     let shares = OnceCell::new();
     let shares_blocks = |path: &Path| *shares.get_or_init(|| can_share_blocks(home)) && vault.is_beside(path);
     let (mut kept, mut known, mut copied) = (Vec::new(), HashSet::new(), 0);

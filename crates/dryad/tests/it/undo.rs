@@ -183,6 +183,27 @@ fn operations_are_selected_by_path_session_and_number() {
 }
 
 #[test]
+fn an_undo_that_was_undone_is_not_redone_once_more() {
+    let scene = edited();
+    let after = scene.read("notes.txt");
+    scene.run(&["undo"]).done();
+    scene.run(&["undo", &newest_id(&scene)]).done();
+    assert_eq!(scene.read("notes.txt"), after);
+    assert!(scene.run(&["redo"]).failed(1).contains("nothing to redo"), "it was done again");
+    scene.run(&["undo"]).done();
+    scene.run(&["redo"]).done();
+    scene.run(&["redo"]).failed(1);
+    assert_eq!(scene.read("notes.txt"), after);
+    let again = newest_id(&scene);
+    scene.run(&["undo", &again]).done();
+    assert_eq!(scene.read("notes.txt"), BEFORE);
+    scene.run(&["redo"]).done();
+    assert_eq!(scene.read("notes.txt"), after);
+    let tools: Vec<Value> = log(&scene).iter().map(|row| row["toolName"].clone()).collect();
+    assert_eq!(json!(tools), json!(["redo", "undo", "redo", "undo", "redo", "undo", "edit"]));
+}
+
+#[test]
 fn what_was_taken_back_in_part_is_no_conflict_with_the_rest() {
     let scene = Scene::new();
     for name in ["d/a", "d/b", "c"] {

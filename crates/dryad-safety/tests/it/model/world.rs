@@ -110,7 +110,8 @@ impl World {
         let result = self.twice(|mode| undo(&self.workspace, &selection, mode, &Clock::System));
         match (result, self.is_effective(index)) {
             (Ok(reports), true) => {
-                self.follow(&reports, &[index], "undo");
+                let tool = if self.log[index].tool == "undo" { "redo" } else { "undo" };
+                self.follow(&reports, &[index], tool);
             }
             (Err(UndoError::AlreadyUndone { id: refused, .. }), false) => {
                 assert_eq!(refused, id);
