@@ -24,7 +24,7 @@ pub struct Contents {
     gifts: HashMap<FilePath, PathBuf>,
     sightings: HashMap<FilePath, Sighting>,
     /// What is to be borne at a path.
-    bearings: HashMap<FilePath, Bearing>,
+    bearings: Arc<HashMap<FilePath, Bearing>>,
     /// How many bytes are held.
     held: usize,
     rest: Rest,
@@ -137,7 +137,7 @@ impl Contents {
 
     /// Notes owner, group and attributes of what shall stand at a path.
     pub(crate) fn bears(&mut self, path: FilePath, bearing: Bearing) {
-        self.bearings.insert(path, bearing);
+        Arc::make_mut(&mut self.bearings).insert(path, bearing);
     }
 
     /// What shall be borne at this path, if anything special.

@@ -8,6 +8,7 @@ use dryad_protocol::change_set::Change;
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
 use rustix::process::geteuid;
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
@@ -56,10 +57,12 @@ pub(super) fn within_closed(units: &[Unit], work: impl FnOnce() -> Result<(), Ap
         Some(Image::Directory { mode }) => unit.step == Step::Close && mode & OPENED != OPENED,
         _ => false,
     };
-    let closed: Vec<&Unit> = units.iter().filter(closed).filter(|_| !geteuid().is_root()).collect();
-    let takers = || units.iter().filter(|unit| unit.takes());
-    let closed: Vec<&Unit> =
-        closed.into_iter().filter(|door| takers().any(|unit| unit.path().starts_with(door.path()))).collect();
+    let mut closed: Vec<&Unit> = units.iter().filter(closed).filter(|_| !geteuid().is_root()).collect();
+    if !closed.is_empty() {
+        let takers = units.iter().filter(|unit| unit.takes());
+        let ways: HashSet<&Path> = takers.flat_map(|unit| unit.path().ancestors().skip(1)).collect();
+        closed.retain(|door| ways.contains(door.path()));
+    }
     for door in closed.iter().rev() {
         // What is somebody else's by now shows when the work is done.
         if let Some(Image::Directory { mode }) = door.own().map(|own| &own.after) {
@@ -67,7 +70,7 @@ pub(super) fn within_closed(units: &[Unit], work: impl FnOnce() -> Result<(), Ap
         }
     }
     let done = work();
-    let shut = closed.into_iter().map(|door| swap(door)).fold(Ok(()), Result::and);
+    let shut = closed.into_iter().map(swap).fold(Ok(()), Result::and);
     done.and(shut)
 }
 

@@ -106,7 +106,7 @@ fn a_kill_at_any_step_of_the_record_loses_nothing_and_doubles_nothing() {
             assert_eq!(run(&scene, &format!("kill:{step}")), None, "{rung} {step}");
             // The one that recovers is killed as well.
             let mut again = scene.command(&["log"]);
-            let _ = finish(again.env("DRYAD_FAULT", format!("kill:{}", step % 5 + 1)).spawn().unwrap());
+            drop(finish(again.env("DRYAD_FAULT", format!("kill:{}", step % 5 + 1)).spawn().unwrap()));
             let rows = log(&scene);
             let ran = !scene.work().join("sub").exists();
             assert_eq!(rows.len(), usize::from(ran), "{rung} {step}: {rows:?}");
