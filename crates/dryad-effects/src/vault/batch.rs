@@ -141,7 +141,9 @@ impl Vault {
 
     /// Whether the content is kept, whole: a damaged one is not.
     pub fn has_whole(&self, id: BlobId) -> bool {
-        self.find_in_batches(id).is_ok_and(|found| found.is_some()) || self.copy_to(id, &mut io::sink()).is_ok()
+        let spots = self.batches.spots(id);
+        spots.iter().any(|spot| self.is_held_at(&self.batches.path(spot), id))
+            || self.copy_to(id, &mut io::sink()).is_ok()
     }
 
     /// The content in a batch, if one holds it. Where it may have been, and something else is that was never put

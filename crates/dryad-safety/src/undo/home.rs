@@ -12,8 +12,9 @@ use dryad_protocol::change_set::Change;
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Permission bits of a directory that comes back although the change does not know it.
 const MODE: u32 = 0o755;
@@ -26,21 +27,21 @@ pub(super) type Why = &'static str;
 
 const OCCUPIED: Why = "something else stands where its directory was";
 
-/// What is known of the directories above the paths of a plan.
+/// What is known of the directories above the paths of a plan, by their names as the paths of changes have them.
 #[derive(Debug)]
 pub(super) struct Homes<'a> {
     /// What would stand at paths by now.
     foreseen: &'a Foreseen,
     /// Whether a path, or one above it, is a link, or would not be the directory that it is.
-    linked: HashMap<PathBuf, bool>,
+    linked: HashMap<OsString, bool>,
     /// Whether a path will be a directory when the plan has been carried out.
-    directories: HashMap<PathBuf, Result<(), Why>>,
+    directories: HashMap<OsString, Result<(), Why>>,
     /// What directories allow.
-    grounds: HashMap<PathBuf, Ground>,
+    grounds: HashMap<OsString, Ground>,
     /// Whether every path is asked for itself.
     looks_closely: bool,
     /// Directories that come or go as a whole, with everything in them.
-    moved: HashSet<PathBuf>,
+    moved: HashSet<OsString>,
 }
 
 impl<'a> Homes<'a> {
@@ -57,7 +58,7 @@ impl<'a> Homes<'a> {
 
     /// The same of a path itself.
     pub(super) fn is_linked(&mut self, path: &Path) -> bool {
-        if let Some(known) = self.linked.get(path) {
+        if let Some(known) = self.linked.get(path.as_os_str()) {
             return *known;
         }
         let is_link = match self.foreseen.get(&FilePath::new(path)) {
@@ -67,7 +68,7 @@ impl<'a> Homes<'a> {
             None => fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()),
         };
         let is_linked = is_link || self.is_behind_link(path);
-        self.linked.insert(path.to_owned(), is_linked);
+        self.linked.insert(path.into(), is_linked);
         is_linked
     }
 
@@ -83,7 +84,7 @@ impl<'a> Homes<'a> {
 
     /// Sees to it that `path` will be a directory; one that is gone is added to `housed`.
     fn provide(&mut self, path: &Path, housed: &mut Vec<Change>) -> Result<(), Why> {
-        if let Some(known) = self.directories.get(path) {
+        if let Some(known) = self.directories.get(path.as_os_str()) {
             return *known;
         }
         let provided = match self.is_directory(path) {
@@ -91,7 +92,7 @@ impl<'a> Homes<'a> {
             Some(false) => Err(OCCUPIED),
             None => self.provide_new(path, housed),
         };
-        self.directories.insert(path.to_owned(), provided);
+        self.directories.insert(path.into(), provided);
         provided
     }
 
@@ -101,7 +102,7 @@ impl<'a> Homes<'a> {
         self.let_entry(parent, path)?;
         let (before, after) = (Image::Absent, Image::Directory { mode: MODE });
         housed.push(Change { path: FilePath::new(path), before, after });
-        self.moved.insert(path.to_owned());
+        self.moved.insert(path.into());
         Ok(())
     }
 
@@ -120,7 +121,7 @@ impl<'a> Homes<'a> {
 
     /// Whether an entry of a directory may come, be replaced or go. Inside of what is moved as a whole it may.
     fn let_entry(&mut self, directory: &Path, path: &Path) -> Result<(), Why> {
-        if self.moved.contains(directory) {
+        if self.moved.contains(directory.as_os_str()) {
             return Ok(());
         }
         let refusal = self.ground(directory).refusal(path);
@@ -129,14 +130,14 @@ impl<'a> Homes<'a> {
     }
 
     fn ground(&mut self, directory: &Path) -> Ground {
-        if let Some(known) = self.grounds.get(directory) {
+        if let Some(known) = self.grounds.get(directory.as_os_str()) {
             return *known;
         }
         let ground = match self.foreseen.get(&FilePath::new(directory)) {
             Some(Image::Directory { mode }) => Ground::own(*mode),
             Some(Image::Absent | Image::File(_) | Image::Symlink { .. }) | None => Ground::of(directory),
         };
-        self.grounds.insert(directory.to_owned(), ground);
+        self.grounds.insert(directory.into(), ground);
         ground
     }
 
@@ -147,7 +148,7 @@ impl<'a> Homes<'a> {
             return Err(refusal.words());
         }
         if let Bits::Opening { after } = mode {
-            self.grounds.insert(path.to_owned(), Ground::own(after));
+            self.grounds.insert(path.into(), Ground::own(after));
         }
         Ok(())
     }
@@ -162,9 +163,9 @@ impl<'a> Homes<'a> {
             Err(_) if was => Ok(()),
             Err(why) => Err(why),
         };
-        self.directories.insert(change.path.as_path().to_owned(), will_be);
+        self.directories.insert(change.path.as_path().into(), will_be);
         if admitted.is_ok() && was != becomes {
-            self.moved.insert(change.path.as_path().to_owned());
+            self.moved.insert(change.path.as_path().into());
         }
     }
 }

@@ -71,14 +71,14 @@ impl Batches {
         self.directory.join(format!("{owner}-{number:08}"))
     }
 
-    /// Where this content may lie, in the newest batch first.
+    /// Where this content may lie, in the newest batch first. Whether there are newer batches than those that are known
+    /// is asked only where these do not have it.
     pub(super) fn spots(&self, id: BlobId) -> Vec<Spot> {
         let content = key(id);
-        self.with_known(|known| {
-            let first = known.spots.partition_point(|spot| spot.content < content);
-            known.spots.iter().skip(first).take_while(|spot| spot.content == content).copied().collect()
-        })
-        .unwrap_or_default()
+        match self.lock().spots_of(content) {
+            spots if spots.is_empty() => self.with_known(|known| known.spots_of(content)).unwrap_or_default(),
+            spots => spots,
+        }
     }
 
     /// Every slot, once.
@@ -144,6 +144,11 @@ impl Spot {
 }
 
 impl Known {
+    fn spots_of(&self, content: Key) -> Vec<Spot> {
+        let first = self.spots.partition_point(|spot| spot.content < content);
+        self.spots.iter().skip(first).take_while(|spot| spot.content == content).copied().collect()
+    }
+
     fn read(directory: &Path) -> io::Result<Self> {
         let mut names = names(directory)?;
         names.retain(|name| number_of(name).is_some());
