@@ -200,7 +200,7 @@ fn length(log: &Path) -> io::Result<u64> {
 }
 
 /// Names the time since the machine was started, which no process outlives.
-fn boot() -> Option<String> {
+pub(crate) fn boot() -> Option<String> {
     static BOOT: OnceLock<Option<String>> = OnceLock::new();
     let read = || fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned());
     BOOT.get_or_init(read).clone()

@@ -13,6 +13,7 @@
 use super::capture::Captured;
 use super::layers::Claim;
 use super::{RehearsalRequest, Rehearsed, Rung, announced, kept, list, own, snapshot};
+use crate::journal::boot;
 use crate::process::{self, Surroundings};
 use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandOutput};
 use dryad_protocol::operation::OperationHead;
@@ -34,6 +35,8 @@ pub(super) struct Note {
     rung: Rung,
     /// The leader of its process group, where nobody ends that with dryad.
     leader: Option<u32>,
+    /// Which start of the machine that was, as far as it says.
+    boot: Option<String>,
 }
 
 /// A command that really ran and whose dryad died.
@@ -60,6 +63,7 @@ impl Note {
             cwd: command.cwd.clone(),
             rung,
             leader: None,
+            boot: boot(),
         }
     }
 
@@ -90,7 +94,8 @@ pub fn left_behind(state: &Path) -> Vec<Result<Left, (PathBuf, io::Error)>> {
 
 fn read(claim: Claim) -> io::Result<Left> {
     let note: Note = serde_json::from_slice(&claim.note()?)?;
-    if let Some(leader) = note.leader.filter(|leader| process::group_lives(*leader)) {
+    let is_same_boot = note.boot == boot();
+    if let Some(leader) = note.leader.filter(|leader| is_same_boot && process::group_lives(*leader)) {
         return Err(io::Error::other(format!("`{}` is still running, in process group {leader}", note.command)));
     }
     let (head, captured) = match announced::read(&claim)? {

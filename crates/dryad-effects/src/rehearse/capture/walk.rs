@@ -72,10 +72,15 @@ fn is_renewed(before: Option<&Metadata>, upper: &Path, after: &Metadata) -> bool
 /// Walks the layer of one tree.
 pub(super) fn walk(tree: &Covered, begun: FileTime) -> io::Result<Walked> {
     let (before, after) = (fs::symlink_metadata(&tree.root)?, fs::metadata(&tree.upper)?);
-    let door = if tree.granted { Door::of(&tree.root, &before) } else { Door::Open };
-    let mut walker = Walker { begun, granted: tree.granted, door: (tree.root.clone(), door), found: Walked::default() };
-    if before.mode() != after.mode() {
-        walker.pair(tree.root.clone(), Some(before), Some((tree.upper.clone(), after)));
+    let permit = if tree.granted { Permit::of(&tree.root, &before) } else { Permit::All };
+    let mut walker =
+        Walker { begun, granted: tree.granted, top: (tree.root.clone(), permit), found: Walked::default() };
+    let user = rustix::process::geteuid();
+    let is_anothers = tree.granted && !user.is_root() && before.uid() != user.as_raw();
+    match before.mode() != after.mode() {
+        true if is_anothers => walker.leave_out(&tree.root, Uncarried::Forbidden),
+        true => walker.pair(tree.root.clone(), Some(before), Some((tree.upper.clone(), after))),
+        false => {}
     }
     walker.directory(&tree.root, &tree.upper, Below::Stands)?;
     Ok(walker.found)
@@ -103,42 +108,42 @@ struct Walker {
     begun: FileTime,
     granted: bool,
     /// The root of the tree, and what may be done to the names in it.
-    door: (PathBuf, Door),
+    top: (PathBuf, Permit),
     found: Walked,
 }
 
 /// What an ordinary user may do to the names in the root of a tree. Its layer is his, whoever the root belongs to, so
 /// that the kernel did not ask. Below the root it does: there a layer has the owners of the tree.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Door {
+enum Permit {
     /// Anything.
-    Open,
+    All,
     /// Make some, and remove his own.
-    Sticky,
+    Own,
     /// Nothing.
-    Closed,
+    None,
 }
 
-impl Door {
+impl Permit {
     fn of(root: &Path, facts: &Metadata) -> Self {
         let user = rustix::process::geteuid();
         // An owner can open it.
         if user.is_root() || facts.uid() == user.as_raw() {
-            return Self::Open;
+            return Self::All;
         }
         match accessat(CWD, root, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
-            Err(_) => Self::Closed,
-            Ok(()) if facts.mode() & 0o1000 != 0 => Self::Sticky,
-            Ok(()) => Self::Open,
+            Err(_) => Self::None,
+            Ok(()) if facts.mode() & 0o1000 != 0 => Self::Own,
+            Ok(()) => Self::All,
         }
     }
 
     /// Whether something else can come in the place of what stands, or nothing.
-    fn lets_pass(self, stands: Option<&Metadata>) -> bool {
+    fn allows(self, stands: Option<&Metadata>) -> bool {
         match self {
-            Self::Open => true,
-            Self::Sticky => stands.is_none_or(|facts| facts.uid() == rustix::process::geteuid().as_raw()),
-            Self::Closed => false,
+            Self::All => true,
+            Self::Own => stands.is_none_or(|facts| facts.uid() == rustix::process::geteuid().as_raw()),
+            Self::None => false,
         }
     }
 }
@@ -157,8 +162,8 @@ impl Walker {
             Below::Stands => at(real)?,
             Below::Nothing => None,
         };
-        let is_at_door = real.parent() == Some(self.door.0.as_path());
-        if is_at_door && !self.door.1.lets_pass(before.as_ref()) && is_renewed(before.as_ref(), upper, &after) {
+        let is_at_top = real.parent() == Some(self.top.0.as_path());
+        if is_at_top && !self.top.1.allows(before.as_ref()) && is_renewed(before.as_ref(), upper, &after) {
             self.leave_out(real, Uncarried::Forbidden);
             return Ok(());
         }
