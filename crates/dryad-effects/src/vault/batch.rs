@@ -133,46 +133,49 @@ impl Vault {
 
     /// The owner's slots that hold `wanted` and would hold `given` if both changed places.
     pub(crate) fn slots_for(&self, owner: &str, wanted: BlobId, given: BlobId) -> Vec<PathBuf> {
-        let spots = self.batches.spots(wanted);
-        let fitting =
-            spots.into_iter().filter(|spot| spot.other == known::key(given) && self.batches.is_of(owner, spot));
-        fitting.map(|spot| self.batches.path(&spot)).filter(|path| self.is_held_at(path, wanted)).collect()
+        let fits = |spot: &&Spot| spot.other == known::key(given) && self.batches.is_of(owner, spot);
+        let slots = self.batches.find(wanted, |spots| {
+            let right = spots.iter().filter(fits).filter(|spot| self.holds(spot, wanted));
+            let slots: Vec<PathBuf> = right.map(|spot| self.batches.path(spot)).collect();
+            (!slots.is_empty()).then_some(slots)
+        });
+        slots.unwrap_or_default()
     }
 
     /// Whether the content is kept, whole: a damaged one is not.
     pub fn has_whole(&self, id: BlobId) -> bool {
-        let spots = self.batches.spots(id);
-        spots.iter().any(|spot| self.is_held_at(&self.batches.path(spot), id))
-            || self.copy_to(id, &mut io::sink()).is_ok()
+        self.slot_with(id).is_some() || self.copy_to(id, &mut io::sink()).is_ok()
     }
 
     /// The content in a batch, if one holds it. Where it may have been, and something else is that was never put
     /// there, it counts as damaged.
     pub(super) fn find_in_batches(&self, id: BlobId) -> Result<Option<Blob>, VaultError> {
-        let mut damaged = None;
-        for spot in self.batches.spots(id) {
-            let path = self.batches.path(&spot);
-            match self.content_of(&path) {
-                Ok(Some(content)) if content == id => {}
-                Ok(Some(content)) if !spot.may_hold(content) => {
-                    damaged = Some(VaultError::Damaged { id });
-                    continue;
-                }
-                Ok(_) | Err(_) => continue,
-            }
-            match open(&path).and_then(|file| Ok((file.metadata()?, file))) {
-                Ok((metadata, file)) => return Ok(Some(Blob { id, path, file, metadata })),
-                Err(error) if is_gone(&error) => {}
-                Err(error) => return Err(io_error("open", &path)(error)),
-            }
+        if let Some(path) = self.slot_with(id) {
+            return match open(&path).and_then(|file| Ok((file.metadata()?, file))) {
+                Ok((metadata, file)) => Ok(Some(Blob { id, path, file, metadata })),
+                Err(error) if is_gone(&error) => Ok(None),
+                Err(error) => Err(io_error("open", &path)(error)),
+            };
         }
-        damaged.map_or(Ok(None), Err)
+        let is_strange = |spot: &Spot| {
+            let content = self.content_of(&self.batches.path(spot));
+            matches!(content, Ok(Some(content)) if !spot.may_hold(content))
+        };
+        let strange = self.batches.find(id, |spots| spots.iter().copied().find(is_strange));
+        strange.map_or(Ok(None), |_| Err(VaultError::Damaged { id }))
     }
 
     /// In how many slots the content lies.
     pub(super) fn count_in_batches(&self, id: BlobId) -> usize {
-        let spots = self.batches.spots(id);
-        spots.iter().filter(|spot| self.is_held_at(&self.batches.path(spot), id)).count()
+        self.batches.refresh().ok();
+        let held = self.batches.find(id, |spots| Some(spots.iter().filter(|spot| self.holds(spot, id)).count()));
+        held.unwrap_or(0)
+    }
+
+    /// A slot that holds this content.
+    fn slot_with(&self, id: BlobId) -> Option<PathBuf> {
+        let held = self.batches.find(id, |spots| spots.iter().copied().find(|spot| self.holds(spot, id)));
+        held.map(|spot| self.batches.path(&spot))
     }
 
     /// Every file in a slot.
@@ -206,8 +209,8 @@ impl Vault {
         Ok(content)
     }
 
-    fn is_held_at(&self, slot: &Path, id: BlobId) -> bool {
-        matches!(self.content_of(slot), Ok(Some(content)) if content == id)
+    fn holds(&self, spot: &Spot, id: BlobId) -> bool {
+        matches!(self.content_of(&self.batches.path(spot)), Ok(Some(content)) if content == id)
     }
 }
 

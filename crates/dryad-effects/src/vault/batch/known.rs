@@ -71,19 +71,22 @@ impl Batches {
         self.directory.join(format!("{owner}-{number:08}"))
     }
 
-    /// Where this content may lie, in the newest batch first. Whether there are newer batches than those that are known
-    /// is asked only where these do not have it.
-    pub(super) fn spots(&self, id: BlobId) -> Vec<Spot> {
+    /// Looks for something among the spots of this content, those of the newest batch first. Whether there are newer
+    /// batches than those that are known is asked only where nothing is found.
+    pub(super) fn find<T>(&self, id: BlobId, look: impl Fn(&[Spot]) -> Option<T>) -> Option<T> {
         let content = key(id);
-        match self.lock().spots_of(content) {
-            spots if spots.is_empty() => self.with_known(|known| known.spots_of(content)).unwrap_or_default(),
-            spots => spots,
-        }
+        let known = self.lock().spots_of(content);
+        look(&known).or_else(|| {
+            self.refresh().ok().filter(|has_changed| *has_changed)?;
+            let known = self.lock().spots_of(content);
+            look(&known)
+        })
     }
 
     /// Every slot, once.
     pub(super) fn all(&self) -> io::Result<Vec<Spot>> {
-        let mut spots = self.with_known(|known| known.spots.clone())?;
+        self.refresh()?;
+        let mut spots = self.lock().spots.clone();
         spots.sort_unstable_by_key(|spot| (spot.batch, spot.slot));
         spots.dedup_by_key(|spot| (spot.batch, spot.slot));
         Ok(spots)
@@ -102,7 +105,8 @@ impl Batches {
 
     /// The bytes of all indexes.
     pub(in crate::vault) fn index_bytes(&self) -> u64 {
-        let batches = self.with_known(|known| known.batches.clone()).unwrap_or_default();
+        self.refresh().ok();
+        let batches = self.lock().batches.clone();
         batches.iter().filter_map(|batch| Some(fs::metadata(batch.join(INDEX)).ok()?.len())).sum()
     }
 
@@ -122,17 +126,19 @@ impl Batches {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with_known<T>(&self, look: impl FnOnce(&Known) -> T) -> io::Result<T> {
+    /// Reads the indexes if batches have come or gone since; whether that was so.
+    pub(super) fn refresh(&self) -> io::Result<bool> {
         let changed = match fs::metadata(&self.directory) {
             Ok(metadata) => Some(metadata.modified()?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
         let mut known = self.lock();
-        if known.changed != changed {
+        let has_changed = known.changed != changed;
+        if has_changed {
             *known = Known { changed, ..Known::read(&self.directory)? };
         }
-        Ok(look(&known))
+        Ok(has_changed)
     }
 }
 
