@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::SystemTime;
 
 /// The name of the index in a batch.
@@ -39,9 +39,15 @@ pub(super) struct Spot {
 #[derive(Debug)]
 pub(in crate::vault) struct Batches {
     directory: PathBuf,
-    known: Mutex<Known>,
+    known: RwLock<Known>,
     /// What slots were seen to hold.
-    seen: Mutex<HashMap<FilePath, Sighting>>,
+    seen: RwLock<HashMap<FilePath, Sighting>>,
+}
+
+#[derive(Debug)]
+struct Batch {
+    directory: PathBuf,
+    owner: String,
 }
 
 #[derive(Debug, Default)]
@@ -49,14 +55,14 @@ struct Known {
     /// When the directory of batches was changed last, as of reading it.
     changed: Option<SystemTime>,
     /// The newest first.
-    batches: Vec<PathBuf>,
+    batches: Vec<Batch>,
     /// Sorted by content.
     spots: Vec<Spot>,
 }
 
 impl Batches {
     pub(in crate::vault) fn new(vault: &Path) -> Self {
-        Self { directory: vault.join("batches"), known: Mutex::default(), seen: Mutex::default() }
+        Self { directory: vault.join("batches"), known: RwLock::default(), seen: RwLock::default() }
     }
 
     pub(in crate::vault) fn directory(&self) -> &Path {
@@ -75,10 +81,10 @@ impl Batches {
     /// batches than those that are known is asked only where nothing is found.
     pub(super) fn find<T>(&self, id: BlobId, look: impl Fn(&[Spot]) -> Option<T>) -> Option<T> {
         let content = key(id);
-        let known = self.lock().spots_of(content);
+        let known = self.known().spots_of(content);
         look(&known).or_else(|| {
             self.refresh().ok().filter(|has_changed| *has_changed)?;
-            let known = self.lock().spots_of(content);
+            let known = self.known().spots_of(content);
             look(&known)
         })
     }
@@ -86,44 +92,46 @@ impl Batches {
     /// Every slot, once.
     pub(super) fn all(&self) -> io::Result<Vec<Spot>> {
         self.refresh()?;
-        let mut spots = self.lock().spots.clone();
+        let mut spots = self.known().spots.clone();
         spots.sort_unstable_by_key(|spot| (spot.batch, spot.slot));
         spots.dedup_by_key(|spot| (spot.batch, spot.slot));
         Ok(spots)
     }
 
     pub(super) fn path(&self, spot: &Spot) -> PathBuf {
-        let batch = self.lock().batches.get(spot.batch as usize).cloned().unwrap_or_default();
-        slot_in(&batch, spot.slot as usize)
+        let known = self.known();
+        known
+            .batches
+            .get(spot.batch as usize)
+            .map_or_else(PathBuf::new, |batch| slot_in(&batch.directory, spot.slot as usize))
     }
 
     pub(super) fn is_of(&self, owner: &str, spot: &Spot) -> bool {
-        let known = self.lock();
-        let name = known.batches.get(spot.batch as usize).and_then(|batch| batch.file_name()?.to_str());
-        name.and_then(number_of).is_some_and(|(of, _)| of == owner)
+        self.known().batches.get(spot.batch as usize).is_some_and(|batch| batch.owner == owner)
     }
 
     /// The bytes of all indexes.
     pub(in crate::vault) fn index_bytes(&self) -> u64 {
         self.refresh().ok();
-        let batches = self.lock().batches.clone();
-        batches.iter().filter_map(|batch| Some(fs::metadata(batch.join(INDEX)).ok()?.len())).sum()
+        let known = self.known();
+        known.batches.iter().filter_map(|batch| Some(fs::metadata(batch.directory.join(INDEX)).ok()?.len())).sum()
     }
 
     pub(super) fn seen(&self, slot: &FilePath) -> Option<Sighting> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(slot).cloned()
+        self.seen.read().unwrap_or_else(PoisonError::into_inner).get(slot).cloned()
     }
 
     pub(super) fn saw(&self, slot: FilePath, sighting: Sighting) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(slot, sighting);
+        self.seen.write().unwrap_or_else(PoisonError::into_inner).insert(slot, sighting);
     }
 
     pub(super) fn forget_sightings(&self) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.seen.write().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What is known. Nobody who has it may ask again before he lets go of it.
+    fn known(&self) -> RwLockReadGuard<'_, Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads the indexes if batches have come or gone since; whether that was so.
@@ -133,7 +141,7 @@ impl Batches {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        let mut known = self.lock();
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let has_changed = known.changed != changed;
         if has_changed {
             *known = Known { changed, ..Known::read(&self.directory)? };
@@ -159,11 +167,15 @@ impl Known {
         let mut names = names(directory)?;
         names.retain(|name| number_of(name).is_some());
         names.sort_unstable_by_key(|name| Reverse(number_of(name).map(|(_, number)| number)));
-        let batches: Vec<PathBuf> = names.iter().map(|name| directory.join(name)).collect();
+        let batch = |name: &String| {
+            let owner = number_of(name).map(|(owner, _)| owner.to_owned()).unwrap_or_default();
+            Batch { directory: directory.join(name), owner }
+        };
+        let batches: Vec<Batch> = names.iter().map(batch).collect();
         let mut spots = Vec::new();
-        for (batch, path) in (0..).zip(&batches) {
+        for (batch, place) in (0..).zip(&batches) {
             // One that is being removed has none.
-            let index = fs::read(path.join(INDEX)).unwrap_or_default();
+            let index = fs::read(place.directory.join(INDEX)).unwrap_or_default();
             spots.extend(decode(&index, batch));
         }
         spots.sort_unstable();
