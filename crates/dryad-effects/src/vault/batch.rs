@@ -18,6 +18,7 @@ mod known;
 
 use super::blob::{Blob, open};
 use super::error::{VaultError, io_error};
+use super::shelf::Moment;
 use super::{Vault, is_gone};
 use crate::disk;
 use crate::fingerprint::{Sighting, see};
@@ -27,7 +28,7 @@ pub(super) use known::Batches;
 use known::{INDEX, Spot};
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,9 @@ pub(crate) struct NewBatch {
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) path: PathBuf,
-    pub(super) metadata: Metadata,
+    pub(super) bytes: u64,
+    /// When it came.
+    pub(super) arrived: Moment,
     /// The beginnings of the hashes that it may have.
     spot: Spot,
 }
@@ -184,7 +187,10 @@ impl Vault {
         for spot in self.batches.all()? {
             let path = self.batches.path(&spot);
             match fs::symlink_metadata(&path) {
-                Ok(metadata) => kept.push(Kept { path, metadata, spot }),
+                Ok(metadata) => {
+                    let arrived = (metadata.ctime(), metadata.ctime_nsec());
+                    kept.push(Kept { path, bytes: metadata.size(), arrived, spot });
+                }
                 Err(error) if is_gone(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -218,11 +224,6 @@ impl Kept {
     /// Whether this is one of the contents that the slot is for.
     pub(super) fn may_hold(&self, content: BlobId) -> bool {
         self.spot.may_hold(content)
-    }
-
-    /// How long it is.
-    pub(super) fn bytes(&self) -> u64 {
-        self.metadata.size()
     }
 
     /// Removes the file, and the batch with the last of its files.

@@ -9,7 +9,6 @@ use crate::disk;
 use dryad_protocol::image::BlobId;
 use rustix::process::{Pid, test_kill_process};
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -62,7 +61,7 @@ impl Vault {
         let shelf = self.whole_shelf()?;
         let named: u64 = shelf.blobs.values().flatten().map(|file| file.bytes).sum();
         let kept = self.kept_in_batches().map_err(io_error("look at", self.batches.directory()))?;
-        let bytes = named + kept.iter().map(Kept::bytes).sum::<u64>() + self.batches.index_bytes();
+        let bytes = named + kept.iter().map(|kept| kept.bytes).sum::<u64>() + self.batches.index_bytes();
         Ok(Usage { blobs: shelf.blobs.len() + kept.len(), bytes })
     }
 
@@ -130,8 +129,7 @@ impl Candidate {
     }
 
     fn in_batch(kept: Kept) -> Self {
-        let arrived = (kept.metadata.ctime(), kept.metadata.ctime_nsec());
-        Self { arrived, id: None, bytes: kept.bytes(), files: Files::InBatch(kept) }
+        Self { arrived: kept.arrived, id: None, bytes: kept.bytes, files: Files::InBatch(kept) }
     }
 
     /// Which content it is; nothing if it cannot be told.
