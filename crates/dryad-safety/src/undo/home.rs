@@ -19,6 +19,9 @@ use std::path::Path;
 /// Permission bits of a directory that comes back although the change does not know it.
 const MODE: u32 = 0o755;
 
+/// What its owner may do with a directory that is open.
+const OPENED: u32 = 0o700;
+
 /// Of so many paths each is asked for itself; of more, only the directories are.
 const LOOKED_AT_CLOSELY: usize = 1000;
 
@@ -183,8 +186,12 @@ enum Bits {
 /// What a change does to bits and time, if it does nothing else.
 fn only_bits(change: &Change) -> Option<Bits> {
     match (&change.before, &change.after) {
+        // A door is open while something is changed behind it.
+        (Image::Directory { .. }, Image::Directory { mode }) if change.is_door() => {
+            Some(Bits::Opening { after: mode | OPENED })
+        }
         (Image::Directory { mode: before }, Image::Directory { mode: after }) => {
-            let opens = before & !after & 0o700 == 0;
+            let opens = before & !after & OPENED == 0;
             Some(if opens { Bits::Opening { after: *after } } else { Bits::Other })
         }
         (Image::File(before), Image::File(after)) if before.blob == after.blob => Some(Bits::Other),
