@@ -62,11 +62,10 @@ pub(crate) struct NewBatch {
 /// One file in a slot.
 #[derive(Debug)]
 pub(super) struct Kept {
-    pub(super) path: PathBuf,
     pub(super) bytes: u64,
     /// When it came.
     pub(super) arrived: Moment,
-    /// The beginnings of the hashes that it may have.
+    /// Where it lies, and the beginnings of the hashes that it may have.
     spot: Spot,
 }
 
@@ -136,10 +135,10 @@ impl Vault {
 
     /// The owner's slots that hold `wanted` and would hold `given` if both changed places.
     pub(crate) fn slots_for(&self, owner: &str, wanted: BlobId, given: BlobId) -> Vec<PathBuf> {
-        let fits = |spot: &&Spot| spot.other == known::key(given) && self.batches.is_of(owner, spot);
+        let fits = |spot: &&Spot| spot.other == known::key(given) && *spot.owner == *owner;
         let slots = self.batches.find(wanted, |spots| {
             let right = spots.iter().filter(fits).filter(|spot| self.holds(spot, wanted));
-            let slots: Vec<PathBuf> = right.map(|spot| self.batches.path(spot)).collect();
+            let slots: Vec<PathBuf> = right.map(|spot| spot.path.clone()).collect();
             (!slots.is_empty()).then_some(slots)
         });
         slots.unwrap_or_default()
@@ -161,11 +160,11 @@ impl Vault {
             };
         }
         let is_strange = |spot: &Spot| {
-            let content = self.content_of(&self.batches.path(spot));
+            let content = self.content_of(&spot.path);
             matches!(content, Ok(Some(content)) if !spot.may_hold(content))
         };
-        let strange = self.batches.find(id, |spots| spots.iter().copied().find(is_strange));
-        strange.map_or(Ok(None), |_| Err(VaultError::Damaged { id }))
+        let strange = self.batches.find(id, |spots| spots.iter().any(is_strange).then_some(()));
+        strange.map_or(Ok(None), |()| Err(VaultError::Damaged { id }))
     }
 
     /// In how many slots the content lies.
@@ -177,19 +176,18 @@ impl Vault {
 
     /// A slot that holds this content.
     fn slot_with(&self, id: BlobId) -> Option<PathBuf> {
-        let held = self.batches.find(id, |spots| spots.iter().copied().find(|spot| self.holds(spot, id)));
-        held.map(|spot| self.batches.path(&spot))
+        let held = |spots: &[Spot]| Some(spots.iter().find(|spot| self.holds(spot, id))?.path.clone());
+        self.batches.find(id, held)
     }
 
     /// Every file in a slot.
     pub(super) fn kept_in_batches(&self) -> io::Result<Vec<Kept>> {
         let mut kept = Vec::new();
         for spot in self.batches.all()? {
-            let path = self.batches.path(&spot);
-            match fs::symlink_metadata(&path) {
+            match fs::symlink_metadata(&spot.path) {
                 Ok(metadata) => {
                     let arrived = (metadata.ctime(), metadata.ctime_nsec());
-                    kept.push(Kept { path, bytes: metadata.size(), arrived, spot });
+                    kept.push(Kept { bytes: metadata.size(), arrived, spot });
                 }
                 Err(error) if is_gone(&error) => {}
                 Err(error) => return Err(error),
@@ -216,11 +214,16 @@ impl Vault {
     }
 
     fn holds(&self, spot: &Spot, id: BlobId) -> bool {
-        matches!(self.content_of(&self.batches.path(spot)), Ok(Some(content)) if content == id)
+        matches!(self.content_of(&spot.path), Ok(Some(content)) if content == id)
     }
 }
 
 impl Kept {
+    /// Where it lies.
+    pub(super) fn path(&self) -> &Path {
+        &self.spot.path
+    }
+
     /// Whether this is one of the contents that the slot is for.
     pub(super) fn may_hold(&self, content: BlobId) -> bool {
         self.spot.may_hold(content)
@@ -228,11 +231,11 @@ impl Kept {
 
     /// Removes the file, and the batch with the last of its files.
     pub(super) fn remove(&self) -> io::Result<()> {
-        match disk::remove_file(&self.path) {
+        match disk::remove_file(self.path()) {
             Err(error) if !is_gone(&error) => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        if let Some(batch) = self.path.parent().and_then(Path::parent) {
+        if let Some(batch) = self.path().parent().and_then(Path::parent) {
             remove_if_empty(batch);
         }
         Ok(())

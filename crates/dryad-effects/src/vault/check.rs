@@ -80,8 +80,8 @@ impl Vault {
 }
 
 fn strange(kept: &Kept) -> Option<Problem> {
-    let path = FilePath::new(&kept.path);
-    match open(&kept.path).and_then(|file| Ok((hash_of(&file)?, has_name(&file, &kept.path)?))) {
+    let path = FilePath::new(kept.path());
+    match open(kept.path()).and_then(|file| Ok((hash_of(&file)?, has_name(&file, kept.path())?))) {
         Ok((found, named)) if kept.may_hold(found) || !named => None,
         Ok((found, _)) => Some(Problem::Strange { path, found }),
         Err(error) if is_gone(&error) => None,

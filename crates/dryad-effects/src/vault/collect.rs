@@ -136,7 +136,7 @@ impl Candidate {
     fn content(&self, vault: &Vault) -> Option<BlobId> {
         match &self.files {
             Files::Named(_) => self.id,
-            Files::InBatch(kept) => vault.content_of(&kept.path).ok().flatten(),
+            Files::InBatch(kept) => vault.content_of(kept.path()).ok().flatten(),
         }
     }
 
@@ -144,7 +144,7 @@ impl Candidate {
     fn remove(&self) -> Result<(), VaultError> {
         match &self.files {
             Files::Named(names) => names.iter().try_for_each(|name| remove_if_there(name)),
-            Files::InBatch(kept) => kept.remove().map_err(io_error("unlink", &kept.path)),
+            Files::InBatch(kept) => kept.remove().map_err(io_error("unlink", kept.path())),
         }
     }
 }

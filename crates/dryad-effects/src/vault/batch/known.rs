@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::SystemTime;
 
 /// The name of the index in a batch.
@@ -25,14 +25,25 @@ const HALF: usize = 16;
 pub(super) type Key = [u8; HALF];
 
 /// One of the two contents of a slot.
+#[derive(Clone, Debug)]
+pub(in crate::vault) struct Spot {
+    /// The slot.
+    pub(in crate::vault) path: PathBuf,
+    /// Whose it is.
+    pub(super) owner: Arc<str>,
+    content: Key,
+    /// The content that it changes places with.
+    pub(super) other: Key,
+}
+
+/// The same as it is kept. Its numbers mean something only beside the batches that it was read with.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) struct Spot {
-    pub(super) content: Key,
+struct Row {
+    content: Key,
     /// Counted from the newest batch.
     batch: u32,
     slot: u32,
-    /// The content that it changes places with.
-    pub(super) other: Key,
+    other: Key,
 }
 
 /// All batches of a vault.
@@ -47,7 +58,7 @@ pub(in crate::vault) struct Batches {
 #[derive(Debug)]
 struct Batch {
     directory: PathBuf,
-    owner: String,
+    owner: Arc<str>,
 }
 
 #[derive(Debug, Default)]
@@ -57,7 +68,7 @@ struct Known {
     /// The newest first.
     batches: Vec<Batch>,
     /// Sorted by content.
-    spots: Vec<Spot>,
+    rows: Vec<Row>,
 }
 
 impl Batches {
@@ -79,7 +90,7 @@ impl Batches {
 
     /// Looks for something among the spots of this content, those of the newest batch first. Whether there are newer
     /// batches than those that are known is asked only where nothing is found.
-    pub(super) fn find<T>(&self, id: BlobId, look: impl Fn(&[Spot]) -> Option<T>) -> Option<T> {
+    pub(in crate::vault) fn find<T>(&self, id: BlobId, look: impl Fn(&[Spot]) -> Option<T>) -> Option<T> {
         let content = key(id);
         let known = self.known().spots_of(content);
         look(&known).or_else(|| {
@@ -92,22 +103,11 @@ impl Batches {
     /// Every slot, once.
     pub(super) fn all(&self) -> io::Result<Vec<Spot>> {
         self.refresh()?;
-        let mut spots = self.known().spots.clone();
-        spots.sort_unstable_by_key(|spot| (spot.batch, spot.slot));
-        spots.dedup_by_key(|spot| (spot.batch, spot.slot));
-        Ok(spots)
-    }
-
-    pub(super) fn path(&self, spot: &Spot) -> PathBuf {
         let known = self.known();
-        known
-            .batches
-            .get(spot.batch as usize)
-            .map_or_else(PathBuf::new, |batch| slot_in(&batch.directory, spot.slot as usize))
-    }
-
-    pub(super) fn is_of(&self, owner: &str, spot: &Spot) -> bool {
-        self.known().batches.get(spot.batch as usize).is_some_and(|batch| batch.owner == owner)
+        let mut rows = known.rows.clone();
+        rows.sort_unstable_by_key(|row| (row.batch, row.slot));
+        rows.dedup_by_key(|row| (row.batch, row.slot));
+        Ok(rows.iter().filter_map(|row| known.spot(row)).collect())
     }
 
     /// The bytes of all indexes.
@@ -135,7 +135,7 @@ impl Batches {
     }
 
     /// Reads the indexes if batches have come or gone since; whether that was so.
-    pub(super) fn refresh(&self) -> io::Result<bool> {
+    pub(in crate::vault) fn refresh(&self) -> io::Result<bool> {
         let changed = match fs::metadata(&self.directory) {
             Ok(metadata) => Some(metadata.modified()?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -159,8 +159,15 @@ impl Spot {
 
 impl Known {
     fn spots_of(&self, content: Key) -> Vec<Spot> {
-        let first = self.spots.partition_point(|spot| spot.content < content);
-        self.spots.iter().skip(first).take_while(|spot| spot.content == content).copied().collect()
+        let first = self.rows.partition_point(|row| row.content < content);
+        let rows = self.rows.iter().skip(first).take_while(|row| row.content == content);
+        rows.filter_map(|row| self.spot(row)).collect()
+    }
+
+    fn spot(&self, row: &Row) -> Option<Spot> {
+        let batch = self.batches.get(row.batch as usize)?;
+        let path = slot_in(&batch.directory, row.slot as usize);
+        Some(Spot { path, owner: Arc::clone(&batch.owner), content: row.content, other: row.other })
     }
 
     fn read(directory: &Path) -> io::Result<Self> {
@@ -168,18 +175,18 @@ impl Known {
         names.retain(|name| number_of(name).is_some());
         names.sort_unstable_by_key(|name| Reverse(number_of(name).map(|(_, number)| number)));
         let batch = |name: &String| {
-            let owner = number_of(name).map(|(owner, _)| owner.to_owned()).unwrap_or_default();
-            Batch { directory: directory.join(name), owner }
+            let owner = number_of(name).map_or("", |(owner, _)| owner);
+            Batch { directory: directory.join(name), owner: owner.into() }
         };
         let batches: Vec<Batch> = names.iter().map(batch).collect();
-        let mut spots = Vec::new();
+        let mut rows = Vec::new();
         for (batch, place) in (0..).zip(&batches) {
             // One that is being removed has none.
             let index = fs::read(place.directory.join(INDEX)).unwrap_or_default();
-            spots.extend(decode(&index, batch));
+            rows.extend(decode(&index, batch));
         }
-        spots.sort_unstable();
-        Ok(Self { changed: None, batches, spots })
+        rows.sort_unstable();
+        Ok(Self { changed: None, batches, rows })
     }
 }
 
@@ -194,12 +201,12 @@ pub(super) fn encode(pairs: &[Pair]) -> Vec<u8> {
     bytes
 }
 
-/// Both spots of every slot that is whole in an index.
-fn decode(index: &[u8], batch: u32) -> impl Iterator<Item = Spot> {
+/// Both rows of every slot that is whole in an index.
+fn decode(index: &[u8], batch: u32) -> impl Iterator<Item = Row> {
     let halves = index.strip_prefix(MAGIC).unwrap_or_default().as_chunks::<HALF>().0;
     let pairs = halves.as_chunks::<2>().0;
     (0..).zip(pairs).flat_map(move |(slot, [before, after])| {
-        [(*before, *after), (*after, *before)].map(|(content, other)| Spot { content, batch, slot, other })
+        [(*before, *after), (*after, *before)].map(|(content, other)| Row { content, batch, slot, other })
     })
 }
 
