@@ -121,3 +121,17 @@ fn batches_have_names_of_their_own_and_come_whole() {
     assert_ne!(first, second);
     assert!(!unfinished.exists(), "what a dead process left is in nobody's way");
 }
+
+#[test]
+fn a_slot_that_was_found_is_the_same_when_other_batches_come_meanwhile() {
+    let bench = Bench::new();
+    let slots = bench.batch(OWNER, &[("one", "1")]);
+    assert!(bench.vault.has_whole(blob_id(b"one")), "it is known");
+    let found = bench.vault.batches.find(blob_id(b"one"), |spots| {
+        bench.batch("somebody", &[("other", "else")]);
+        bench.batch(OWNER, &[("two", "2")]);
+        assert!(bench.vault.batches.refresh().unwrap());
+        Some(spots.first()?.path.clone())
+    });
+    assert_eq!(found.as_ref(), slots.first());
+}
