@@ -67,10 +67,11 @@ fn between_two_looks_it_is_recorded_when_the_command_is_over() {
     // Nobody ends it with dryad.
     let waits = "echo 1 > notes.txt; rm -r sub; echo new > new; echo x > half; until test -e ../go; do sleep 0.01; done; echo late > late";
     let mut program = scene.command(&["try", "--apply", "--", waits]);
-    let child = program.env("DRYAD_REHEARSAL", "snapshot").spawn().unwrap();
+    let mut child = program.env("DRYAD_REHEARSAL", "snapshot").spawn().unwrap();
     until("the command has begun", || scene.work().join("half").exists().then_some(()));
     signal(child.id(), Signal::KILL);
-    drop(child);
+    // Its pipes stay open, for the command has them too: only its end is waited for.
+    child.wait().unwrap();
     let outcome = scene.run(&["log", "--json"]);
     assert!(outcome.stderr.contains("is still running"), "{outcome:?}");
     assert_eq!(outcome.done().trim(), "[]");
