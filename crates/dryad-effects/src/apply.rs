@@ -28,6 +28,7 @@ mod check;
 mod clear;
 mod error;
 mod recover;
+mod sides;
 pub(crate) mod slots;
 mod stage;
 mod swap;
@@ -193,10 +194,19 @@ impl Applier {
         commit: &mut dyn FnMut(Outcome) -> io::Result<()>,
     ) -> Result<Result<(), ApplyError>, ApplyError> {
         swap::swap_all(units)?;
+        let sides = sides::look(units);
         check::taken(units)?;
         let proof = check::proven(units);
+        if let Err(ApplyError::Unproven { paths }) = &proof
+            && let Some(path) = sides::rotten(units, &sides, paths)
+        {
+            return Err(ApplyError::MissingContent { path, reason: "it is damaged in the vault".to_owned() });
+        }
         let outcome = if proof.is_ok() { Outcome::Applied } else { Outcome::Unproven };
         commit(outcome).map_err(record_failed(&self.journal))?;
+        if proof.is_ok() {
+            sides::keep(units, &sides, &self.vault);
+        }
         Ok(proof)
     }
 

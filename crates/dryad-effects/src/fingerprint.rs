@@ -5,6 +5,10 @@
 //! Who has read a file keeps a [`Sighting`] of it. As long as the file's identity and both of its times are those
 //! of that moment nobody has written to it, and it need not be read again.
 
+mod stamp;
+
+pub(crate) use stamp::Stamp;
+
 use crate::opened;
 use dryad_protocol::image::{BlobId, FileImage, Image};
 use dryad_protocol::path::FilePath;
@@ -13,7 +17,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// The permission bits of a mode.
 const PERMISSIONS: u32 = 0o7777;
@@ -30,16 +34,6 @@ pub struct Sighting {
     image: Image,
     /// Nothing when the file was so young that a later write could bear the same time.
     stamp: Option<Stamp>,
-}
-
-/// What any write, and any change of mode, owner or name, alters.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Stamp {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
 }
 
 /// Names these bytes by their hash.
@@ -144,6 +138,13 @@ impl Sighting {
         &self.image
     }
 
+    /// A file of which it is known that it holds this content, as long as this stamp is its own.
+    pub(crate) fn known(blob: BlobId, metadata: &Metadata, stamp: Stamp) -> Self {
+        let mode = metadata.permissions().mode() & PERMISSIONS;
+        let file = FileImage { blob, size: metadata.len(), mode, modified: modified(metadata) };
+        Self { image: Image::File(file), stamp: Some(stamp) }
+    }
+
     /// The same with the bits that last, where others were set for the look.
     fn with_mode(self, lasting: Option<u32>) -> Self {
         let Some(lasting) = lasting else { return self };
@@ -163,31 +164,7 @@ impl Sighting {
     /// Whether the same file stands at `path` and nobody can have written to it since; false when that
     /// cannot be told without reading it.
     pub fn holds_at(&self, path: &Path) -> bool {
-        let now = || fs::symlink_metadata(path).ok().as_ref().and_then(Stamp::of);
-        self.stamp.is_some_and(|stamp| now() == Some(stamp))
-    }
-}
-
-impl Stamp {
-    /// The stamp of a file; nothing where the file system keeps whole seconds only.
-    fn of(metadata: &Metadata) -> Option<Self> {
-        let is_exact = metadata.ctime_nsec() != 0;
-        (is_exact && metadata.is_file()).then(|| Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            size: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        })
-    }
-
-    /// Whether the clock of the file system has moved on since.
-    fn is_old(&self) -> bool {
-        let (seconds, nanoseconds) = self.changed;
-        let since_epoch = u64::try_from(seconds).ok().zip(u32::try_from(nanoseconds).ok());
-        let changed = since_epoch.map(|(seconds, nanoseconds)| Duration::new(seconds, nanoseconds));
-        let age = changed.and_then(|changed| (SystemTime::UNIX_EPOCH + changed).elapsed().ok());
-        age.is_some_and(|age| age > YOUNG)
+        self.stamp.is_some_and(|stamp| Stamp::at(path) == Some(stamp))
     }
 }
 
@@ -199,7 +176,7 @@ pub(crate) fn modified(metadata: &Metadata) -> Option<FileTime> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, UNIX_EPOCH};
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
     #[test]
     fn a_modification_time_is_exact_to_the_nanosecond() {

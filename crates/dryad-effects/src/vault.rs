@@ -45,7 +45,7 @@ mod leave;
 mod shelf;
 mod stream;
 
-pub(crate) use batch::{NewBatch, Pair};
+pub(crate) use batch::{Mark, NewBatch, Pair};
 pub use blob::BlobReader;
 pub use check::Problem;
 pub use collect::{Collection, Usage};

@@ -21,6 +21,7 @@ use select::{Extent, Target};
 use crate::clock::Clock;
 use crate::oplog::{LogError, State};
 use crate::workspace::{Workspace, WorkspaceError};
+use dryad_effects::apply::ApplyError;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome, UndoRecord};
 use foreseen::Foreseen;
@@ -70,6 +71,13 @@ pub enum UndoError {
     /// The log cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
+}
+
+impl UndoError {
+    /// Whether nothing was changed because a content could not be had.
+    fn is_missing_content(&self) -> bool {
+        matches!(self, Self::Workspace(WorkspaceError::Apply(ApplyError::MissingContent { .. })))
+    }
 }
 
 /// What became of one operation.
@@ -135,7 +143,9 @@ fn take_all_back(
     let mut foreseen = Foreseen::default();
     let parts = Parts::since(targets, workspace.log()?)?;
     for target in targets {
-        match take_back(workspace, target, &parts, (mode, clock), &mut foreseen) {
+        let mut take_back = || take_back(workspace, target, &parts, (mode, clock), &mut foreseen);
+        // Damage that only showed on the way was put back; a second look sees it, and the other paths need not wait.
+        match take_back().or_else(|error| if error.is_missing_content() { take_back() } else { Err(error) }) {
             Ok(report) => done.push(report),
             Err(error) if done.is_empty() => return Err(error),
             Err(error) => return Err(UndoError::Stopped { done, source: Box::new(error) }),

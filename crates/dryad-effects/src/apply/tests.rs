@@ -1,5 +1,7 @@
 //! Changes on real files, and their way back.
 
+mod exchanged;
+
 use super::*;
 use crate::fingerprint::image_at;
 use dryad_protocol::change_set::Change;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! <vault>/batches/<owner>-<number>/index       the two contents of every slot, by the first half of their hashes
+//! <vault>/batches/<owner>-<number>/marks       how the last exchange left every slot
 //! <vault>/batches/<owner>-<number>/<k>/<slot>  the one of them that does not stand in the tree
 //! ```
 //!
@@ -9,23 +10,26 @@
 //! everything else that is done with them. So what replaces them is staged in slots in the vault; the exchange
 //! leaves the before-image in the slot, and that is where it stays. Undo and redo exchange the same two files again.
 //!
-//! Which of its two contents a slot holds is told by reading it, or by a sighting that still holds. Invariants:
+//! Which of its two contents a slot holds is told by reading it, or by a sighting or a mark that still holds. Invariants:
 //! - Only the owner, who holds the lock of his workspace, exchanges a slot. Others copy.
 //! - A batch appears whole, with its index; its slots are filled later.
 //! - A content that many files of a change share is kept under its name instead: every slot has few rivals.
 
 mod known;
+mod marks;
 
 use super::blob::{Blob, open};
 use super::error::{VaultError, io_error};
 use super::shelf::Moment;
 use super::{Vault, is_gone};
 use crate::disk;
-use crate::fingerprint::{Sighting, see};
+use crate::fingerprint::{Sighting, Stamp, see};
 use dryad_protocol::image::{BlobId, FileImage, Image};
 use dryad_protocol::path::FilePath;
 pub(super) use known::Batches;
 use known::{INDEX, Spot};
+use marks::MARKS;
+pub(crate) use marks::Mark;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
@@ -144,6 +148,35 @@ impl Vault {
         slots.unwrap_or_default()
     }
 
+    /// What stands at `path`, if an exchange has left `given` there opposite a slot with `wanted`, and nobody has
+    /// written to either since. Nothing is read.
+    pub fn as_exchanged(&self, path: &Path, given: BlobId, wanted: BlobId) -> Option<Sighting> {
+        self.batches.find(wanted, |spots| {
+            let fits = |spot: &&Spot| spot.other == known::key(given);
+            spots.iter().filter(fits).find_map(|spot| self.behind_mark(spot, path, given, wanted))
+        })
+    }
+
+    fn behind_mark(&self, spot: &Spot, path: &Path, given: BlobId, wanted: BlobId) -> Option<Sighting> {
+        let look = |path: &Path| {
+            let metadata = fs::symlink_metadata(path).ok()?;
+            Stamp::of(&metadata).map(|stamp| (metadata, stamp))
+        };
+        let ((here, here_stamp), (there, there_stamp)) = look(path).zip(look(&spot.path))?;
+        if Mark::new(wanted, &there_stamp, &here_stamp) != spot.mark {
+            return None;
+        }
+        self.batches.saw(FilePath::new(&spot.path), Sighting::known(wanted, &there, there_stamp));
+        Some(Sighting::known(given, &here, here_stamp))
+    }
+
+    /// Keeps how exchanges have left these slots. Where that fails they are read the next time.
+    pub(crate) fn mark(&self, marks: &[(&Path, Mark)]) {
+        if let Err(error) = self.batches.mark(marks) {
+            tracing::debug!(%error, "what was exchanged is read again the next time");
+        }
+    }
+
     /// Whether the content is kept, whole: a damaged one is not.
     pub fn has_whole(&self, id: BlobId) -> bool {
         self.slot_with(id).is_some() || self.copy_to(id, &mut io::sink()).is_ok()
@@ -252,7 +285,9 @@ fn remove_if_empty(batch: &Path) {
     for directory in directories().filter(|path| path.is_dir()) {
         disk::remove_directory(&directory).ok();
     }
-    disk::remove_file(&batch.join(INDEX)).ok();
+    for file in [INDEX, MARKS] {
+        disk::remove_file(&batch.join(file)).ok();
+    }
     disk::remove_directory(batch).ok();
 }
 

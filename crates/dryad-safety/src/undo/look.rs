@@ -24,14 +24,23 @@ pub(super) struct Look {
 pub(super) fn look(changes: &[&Change], foreseen: &Foreseen, vault: &Vault) -> Vec<Look> {
     let changes: Vec<_> = changes.iter().map(|change| (*change, foreseen.get(&change.path).is_some())).collect();
     let look_part = |part: &[(&Change, bool)]| {
-        let looks = part.iter().map(|(change, is_foreseen)| Look {
-            now: (!is_foreseen).then(|| see(change.path.as_path(), &change.after)),
-            is_in_vault: is_in_vault(change, vault),
+        let looks = part.iter().map(|(change, is_foreseen)| match as_exchanged(change, vault) {
+            Some(now) if !is_foreseen => Look { now: Some(Ok(now)), is_in_vault: true },
+            _ => Look {
+                now: (!is_foreseen).then(|| see(change.path.as_path(), &change.after)),
+                is_in_vault: is_in_vault(change, vault),
+            },
         });
         Ok::<Vec<Look>, Infallible>(looks.collect())
     };
     let Ok(parts) = in_parts(&changes, look_part);
     parts.into_iter().flatten().collect()
+}
+
+/// What stands where an exchange left one file, if nobody has touched it or what it was exchanged for since.
+fn as_exchanged(change: &Change, vault: &Vault) -> Option<Sighting> {
+    let (before, after) = change.before.blob().zip(change.after.blob()).filter(|(before, after)| before != after)?;
+    vault.as_exchanged(change.path.as_path(), after, before)
 }
 
 /// Reads all of the content that a change has replaced: what is damaged is not there. Where a path has kept its

@@ -3,6 +3,7 @@
 //! An index is the magic and, for every slot, the first halves of two hashes: enough to find a content by, and half
 //! the room. What is found counts only if its whole hash is right.
 
+use super::marks::{self, MARKS, Mark};
 use super::{Pair, UNFINISHED, slot_in};
 use crate::fingerprint::Sighting;
 use dryad_protocol::image::BlobId;
@@ -34,6 +35,8 @@ pub(in crate::vault) struct Spot {
     content: Key,
     /// The content that it changes places with.
     pub(super) other: Key,
+    /// How the last exchange left it.
+    pub(super) mark: Mark,
 }
 
 /// The same as it is kept. Its numbers mean something only beside the batches that it was read with.
@@ -59,6 +62,8 @@ pub(in crate::vault) struct Batches {
 struct Batch {
     directory: PathBuf,
     owner: Arc<str>,
+    /// Those that follow the last one are of no worth.
+    marks: Vec<Mark>,
 }
 
 #[derive(Debug, Default)]
@@ -110,11 +115,20 @@ impl Batches {
         Ok(rows.iter().filter_map(|row| known.spot(row)).collect())
     }
 
-    /// The bytes of all indexes.
+    /// The bytes of all indexes and marks.
     pub(in crate::vault) fn index_bytes(&self) -> u64 {
         self.refresh().ok();
         let known = self.known();
-        known.batches.iter().filter_map(|batch| Some(fs::metadata(batch.directory.join(INDEX)).ok()?.len())).sum()
+        let files = known.batches.iter().flat_map(|batch| [INDEX, MARKS].map(|name| batch.directory.join(name)));
+        files.filter_map(|file| Some(fs::metadata(file).ok()?.len())).sum()
+    }
+
+    /// The marks of this batch are these now.
+    pub(super) fn know_marks(&self, batch: &Path, marks: Vec<Mark>) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(batch) = known.batches.iter_mut().find(|known| known.directory == batch) {
+            batch.marks = marks;
+        }
     }
 
     pub(super) fn seen(&self, slot: &FilePath) -> Option<Sighting> {
@@ -167,7 +181,8 @@ impl Known {
     fn spot(&self, row: &Row) -> Option<Spot> {
         let batch = self.batches.get(row.batch as usize)?;
         let path = slot_in(&batch.directory, row.slot as usize);
-        Some(Spot { path, owner: Arc::clone(&batch.owner), content: row.content, other: row.other })
+        let mark = batch.marks.get(row.slot as usize).copied().unwrap_or_default();
+        Some(Spot { path, owner: Arc::clone(&batch.owner), content: row.content, other: row.other, mark })
     }
 
     fn read(directory: &Path) -> io::Result<Self> {
@@ -176,7 +191,9 @@ impl Known {
         names.sort_unstable_by_key(|name| Reverse(number_of(name).map(|(_, number)| number)));
         let batch = |name: &String| {
             let owner = number_of(name).map_or("", |(owner, _)| owner);
-            Batch { directory: directory.join(name), owner: owner.into() }
+            let directory = directory.join(name);
+            let marks = marks::read(&directory);
+            Batch { directory, owner: owner.into(), marks }
         };
         let batches: Vec<Batch> = names.iter().map(batch).collect();
         let mut rows = Vec::new();
