@@ -23,11 +23,13 @@ pub use report::nothing;
 pub use run::rewrite_each;
 
 use crate::AstSettings;
-use dryad_safety::arguments::schema;
+use dryad_safety::arguments::kept;
 use dryad_safety::plan::Plan;
 use dryad_safety::spec::{Capability, Metadata, PermissionClass, ToolSpec};
 use dryad_safety::tool::{PlanContext, Tool, ToolError};
 use serde_json::{Map, Value};
+
+dryad_safety::kept_schema!(SCHEMA, AstEditArguments, "ast_edit.schema.json");
 
 /// Rewrites code by its shape.
 pub struct AstEditTool {
@@ -50,7 +52,7 @@ impl AstEditTool {
             description: include_str!("ast_edit.md").trim_end().to_owned(),
             prompt_snippet: Some("Rewrite code by its structure in many files at once".to_owned()),
             prompt_guidelines: vec!["Use ast_edit for one change in many places of code".to_owned()],
-            parameters: schema::<AstEditArguments>(),
+            parameters: kept(SCHEMA),
             hidden: false,
             metadata,
             capability: Capability::planned_files(),

@@ -20,11 +20,13 @@ pub use search::{Found, search, search_each};
 pub use view::{Capture, FileMatches, FileView, Match, MatchView, ShownLine};
 
 use crate::AstSettings;
-use dryad_safety::arguments::schema;
+use dryad_safety::arguments::kept;
 use dryad_safety::plan::Plan;
 use dryad_safety::spec::{Capability, Metadata, ToolSpec};
 use dryad_safety::tool::{PlanContext, Tool, ToolError};
 use serde_json::{Map, Value};
+
+dryad_safety::kept_schema!(SCHEMA, AstGrepArguments, "ast_grep.schema.json");
 
 /// Searches code by its shape.
 pub struct AstGrepTool {
@@ -41,7 +43,7 @@ impl AstGrepTool {
             description: include_str!("ast_grep.md").trim_end().to_owned(),
             prompt_snippet: Some("Search code by its structure, whatever its layout".to_owned()),
             prompt_guidelines: Vec::new(),
-            parameters: schema::<AstGrepArguments>(),
+            parameters: kept(SCHEMA),
             hidden: false,
             metadata: Metadata::reader("search code structure syntax tree pattern"),
             capability: Capability::touching(&["file"]),

@@ -8,7 +8,7 @@ mod question;
 pub use question::{Asked, Question};
 
 use dryad_protocol::call::ToolResult;
-use dryad_safety::arguments::{parse, schema};
+use dryad_safety::arguments::{kept, parse};
 use dryad_safety::dialog::UserInterface;
 use dryad_safety::foreign::{Foreign, ForeignResult, ForeignTool};
 use dryad_safety::spec::{Capability, Metadata, PermissionClass, ToolSpec};
@@ -19,6 +19,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
+
+dryad_safety::kept_schema!(SCHEMA, Arguments, "ask.schema.json");
 
 /// What the model is told where nobody can be asked.
 const NOBODY: &str =
@@ -69,7 +71,7 @@ pub fn ask_tool(user: Option<Arc<dyn UserInterface>>, settings: AskSettings) -> 
         description: include_str!("ask.md").trim_end().to_owned(),
         prompt_snippet: Some("Ask the user to choose".to_owned()),
         prompt_guidelines: Vec::new(),
-        parameters: schema::<Arguments>(),
+        parameters: kept(SCHEMA),
         hidden: false,
         metadata,
         capability: Capability::touching(&["user"]),

@@ -12,7 +12,7 @@ mod tests;
 use crate::path;
 use dryad_protocol::command::CommandSpec;
 use dryad_protocol::path::FilePath;
-use dryad_safety::arguments::{parse, plain_values, schema};
+use dryad_safety::arguments::{kept, parse, plain_values};
 use dryad_safety::plan::Plan;
 use dryad_safety::spec::{Capability, Metadata, PermissionClass, SafetyLevel, ToolSpec};
 use dryad_safety::tool::{PlanContext, Tool, ToolError};
@@ -22,6 +22,8 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+dryad_safety::kept_schema!(SCHEMA, Arguments, "bash.schema.json");
 
 /// Seconds a command may take when the caller does not say.
 const DEFAULT_TIMEOUT: f64 = 120.0;
@@ -81,7 +83,7 @@ impl BashTool {
             description: include_str!("bash.md").trim_end().to_owned(),
             prompt_snippet: Some("Run shell commands".to_owned()),
             prompt_guidelines: Vec::new(),
-            parameters: schema::<Arguments>(),
+            parameters: kept(SCHEMA),
             hidden: false,
             metadata: metadata(),
             capability: Capability::of_commands(settings.level),

@@ -20,9 +20,9 @@ mod view;
 
 use crate::path;
 use crate::target::{self, TargetError};
-use arguments::{Arguments, Request};
+use arguments::Request;
 use dryad_protocol::call::ToolResult;
-use dryad_safety::arguments::schema;
+use dryad_safety::arguments::kept;
 use dryad_safety::diff::text_change;
 use dryad_safety::plan::{FilesEffect, Plan};
 use dryad_safety::snapshot::{ChangeBuilder, Snapshot};
@@ -30,6 +30,8 @@ use dryad_safety::spec::{Capability, Metadata, PermissionClass, ToolSpec};
 use dryad_safety::tool::{PlanContext, Tool, ToolError};
 use serde_json::{Map, Value, json};
 use view::View;
+
+dryad_safety::kept_schema!(SCHEMA, arguments::Arguments, "edit.schema.json");
 
 /// How files are edited.
 #[derive(Clone, Debug)]
@@ -74,7 +76,7 @@ impl EditTool {
             description: include_str!("edit.md").trim_end().to_owned(),
             prompt_snippet: Some("Edit file contents".to_owned()),
             prompt_guidelines: guidelines.map(str::to_owned).to_vec(),
-            parameters: schema::<Arguments>(),
+            parameters: kept(SCHEMA),
             hidden: false,
             metadata,
             capability: Capability::planned_files(),

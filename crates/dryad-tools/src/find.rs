@@ -9,7 +9,7 @@ mod search;
 use crate::path;
 use crate::truncate::{LIST_LIMITS, format_size, truncate_head};
 use dryad_protocol::call::ToolResult;
-use dryad_safety::arguments::{parse, plain_values, schema};
+use dryad_safety::arguments::{kept, parse, plain_values};
 use dryad_safety::globs::split_base;
 use dryad_safety::plan::Plan;
 use dryad_safety::spec::{Capability, Metadata, ToolSpec};
@@ -20,6 +20,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+dryad_safety::kept_schema!(SCHEMA, Arguments, "find.schema.json");
 
 /// Files shown when the caller does not say how many.
 const DEFAULT_LIMIT: u64 = 1000;
@@ -83,7 +85,7 @@ impl FindTool {
             description: include_str!("find.md").trim_end().to_owned(),
             prompt_snippet: Some("Find files by glob, honouring .gitignore".to_owned()),
             prompt_guidelines: Vec::new(),
-            parameters: schema::<Arguments>(),
+            parameters: kept(SCHEMA),
             hidden: false,
             metadata: Metadata::reader("find files by name glob path"),
             capability: Capability::touching(&["file"]),

@@ -9,7 +9,7 @@ mod report;
 mod scope;
 mod search;
 
-use dryad_safety::arguments::{parse, plain_values, rename, schema};
+use dryad_safety::arguments::{kept, parse, plain_values, rename};
 use dryad_safety::plan::Plan;
 use dryad_safety::spec::{Capability, Metadata, ToolSpec};
 use dryad_safety::tool::{PlanContext, Tool, ToolError};
@@ -17,6 +17,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::num::NonZeroUsize;
+
+dryad_safety::kept_schema!(SCHEMA, Arguments, "grep.schema.json");
 
 /// Matches shown when the caller does not say how many.
 const DEFAULT_LIMIT: u64 = 100;
@@ -115,7 +117,7 @@ impl GrepTool {
                 description: include_str!("grep.md").trim_end().to_owned(),
                 prompt_snippet: Some("Search text in files, honouring .gitignore".to_owned()),
                 prompt_guidelines: Vec::new(),
-                parameters: schema::<Arguments>(),
+                parameters: kept(SCHEMA),
                 hidden: false,
                 metadata: Metadata::reader("search text pattern regex in files"),
                 capability: Capability::touching(&["file"]),

@@ -5,7 +5,7 @@
 use crate::path;
 use crate::truncate::{LIST_LIMITS, format_size, truncate_head};
 use dryad_protocol::call::ToolResult;
-use dryad_safety::arguments::{parse, plain_values, schema};
+use dryad_safety::arguments::{kept, parse, plain_values};
 use dryad_safety::plan::Plan;
 use dryad_safety::spec::{Capability, Metadata, ToolSpec};
 use dryad_safety::tool::{PlanContext, Tool, ToolError};
@@ -14,6 +14,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::io;
 use std::path::Path;
+
+dryad_safety::kept_schema!(SCHEMA, Arguments, "ls.schema.json");
 
 /// Entries listed when the caller does not say how many.
 pub(crate) const DEFAULT_ENTRIES: usize = 500;
@@ -46,7 +48,7 @@ impl LsTool {
                 description: include_str!("ls.md").trim_end().to_owned(),
                 prompt_snippet: Some("List a directory".to_owned()),
                 prompt_guidelines: Vec::new(),
-                parameters: schema::<Arguments>(),
+                parameters: kept(SCHEMA),
                 hidden: false,
                 metadata: Metadata::reader("list directory entries files folders"),
                 capability: Capability::touching(&["file"]),

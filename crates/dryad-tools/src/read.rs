@@ -15,7 +15,7 @@ use crate::target::os_message;
 use crate::truncate::format_size;
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::content::UserBlock;
-use dryad_safety::arguments::{parse, plain_values, rename, schema};
+use dryad_safety::arguments::{kept, parse, plain_values, rename};
 use dryad_safety::artifact::Artifacts;
 use dryad_safety::plan::Plan;
 use dryad_safety::spec::{Capability, Metadata, ToolSpec};
@@ -29,6 +29,8 @@ use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use window::Window;
+
+dryad_safety::kept_schema!(SCHEMA, Arguments, "read.schema.json");
 
 /// The piece of a file that is read first; a small file is read whole by it.
 const FIRST_PIECE: usize = 64 * 1024;
@@ -100,7 +102,7 @@ impl ReadTool {
             description: include_str!("read.md").trim_end().to_owned(),
             prompt_snippet: Some("Read file contents".to_owned()),
             prompt_guidelines: vec!["Use read to examine files instead of cat or sed".to_owned()],
-            parameters: schema::<Arguments>(),
+            parameters: kept(SCHEMA),
             hidden: false,
             metadata: Metadata::reader("read file contents images directories"),
             capability: Capability::touching(&["file"]),

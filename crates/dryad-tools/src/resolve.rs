@@ -3,13 +3,15 @@
 //! The tool only reads its arguments; what is staged, and how it is applied, is the pipeline's business.
 
 use dryad_protocol::action::{Resolution, ResolutionAction};
-use dryad_safety::arguments::{parse, schema};
+use dryad_safety::arguments::{kept, parse};
 use dryad_safety::plan::{Effect, Plan};
 use dryad_safety::spec::{Capability, Metadata, PermissionClass, ToolSpec};
 use dryad_safety::tool::{PlanContext, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+dryad_safety::kept_schema!(SCHEMA, Arguments, "resolve.schema.json");
 
 /// Applies or discards the newest preview. Hidden: it is offered, but not listed and not filtered.
 pub struct ResolveTool {
@@ -49,7 +51,7 @@ impl Default for ResolveTool {
             description: include_str!("resolve.md").trim_end().to_owned(),
             prompt_snippet: None,
             prompt_guidelines: Vec::new(),
-            parameters: schema::<Arguments>(),
+            parameters: kept(SCHEMA),
             hidden: true,
             metadata,
             capability: Capability::default(),

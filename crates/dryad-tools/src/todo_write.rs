@@ -7,13 +7,15 @@ mod shape;
 
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::todo::{TodoChange, TodoOperation, TodoPhase, TodoStatus, TodoTask};
-use dryad_safety::arguments::{parse, schema};
+use dryad_safety::arguments::{kept, parse};
 use dryad_safety::plan::Plan;
 use dryad_safety::spec::{Capability, Metadata, PermissionClass, ToolSpec, UndoMethod};
 use dryad_safety::tool::{PlanContext, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+
+dryad_safety::kept_schema!(SCHEMA, Arguments, "todo_write.schema.json");
 
 /// The name of the tool.
 pub const NAME: &str = "todo_write";
@@ -56,7 +58,7 @@ impl TodoWriteTool {
             description: include_str!("todo_write.md").trim_end().to_owned(),
             prompt_snippet: Some("Keep the list of what is to be done".to_owned()),
             prompt_guidelines: Vec::new(),
-            parameters: schema::<Arguments>(),
+            parameters: kept(SCHEMA),
             hidden: false,
             metadata,
             capability,

@@ -4,7 +4,7 @@
 //! so it holds its view weakly: whoever runs the calls keeps the view alive.
 
 use dryad_protocol::call::ToolResult;
-use dryad_safety::arguments::{parse, schema};
+use dryad_safety::arguments::{kept, parse};
 use dryad_safety::deferred::{Deferred, SEARCH_TOOL};
 use dryad_safety::plan::Plan;
 use dryad_safety::spec::{Capability, Metadata, ToolSpec};
@@ -13,6 +13,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, Weak};
+
+dryad_safety::kept_schema!(SCHEMA, Arguments, "tool_search.schema.json");
 
 /// Characters of one tool's description. The model reads the whole when it is offered the tool.
 const DESCRIPTION_CHARACTERS: usize = 400;
@@ -42,7 +44,7 @@ impl ToolSearchTool {
             description: include_str!("tool_search.md").trim_end().to_owned(),
             prompt_snippet: Some("Find and load further tools".to_owned()),
             prompt_guidelines: Vec::new(),
-            parameters: schema::<Arguments>(),
+            parameters: kept(SCHEMA),
             hidden: false,
             metadata,
             capability: Capability::touching(&["tools"]),

@@ -3,7 +3,7 @@
 use crate::path;
 use crate::target::{self, TargetError};
 use dryad_protocol::call::ToolResult;
-use dryad_safety::arguments::{parse, rename, schema};
+use dryad_safety::arguments::{kept, parse, rename};
 use dryad_safety::diff::text_change;
 use dryad_safety::plan::{FilesEffect, Plan};
 use dryad_safety::snapshot::{ChangeBuilder, Snapshot};
@@ -12,6 +12,8 @@ use dryad_safety::tool::{PlanContext, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+
+dryad_safety::kept_schema!(SCHEMA, Arguments, "write.schema.json");
 
 /// Lines of difference kept in the details.
 const DIFF_LINES: usize = 400;
@@ -59,7 +61,7 @@ impl WriteTool {
             description: include_str!("write.md").trim_end().to_owned(),
             prompt_snippet: Some("Create a file or replace it whole".to_owned()),
             prompt_guidelines: vec![guideline.to_owned()],
-            parameters: schema::<Arguments>(),
+            parameters: kept(SCHEMA),
             hidden: false,
             metadata,
             capability: Capability::planned_files(),

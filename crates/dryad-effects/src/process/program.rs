@@ -131,11 +131,13 @@ struct Capture<R> {
     stream: Option<R>,
     printed: Printed,
     kept: usize,
+    /// What came last; not in the future itself, which would carry it along wherever it goes.
+    piece: Vec<u8>,
 }
 
 impl<R: AsyncRead + Unpin> Capture<R> {
     fn new(stream: Option<R>, kept: usize) -> Self {
-        Self { stream, printed: Printed::default(), kept }
+        Self { stream, printed: Printed::default(), kept, piece: vec![0; PIECE] }
     }
 
     fn is_open(&self) -> bool {
@@ -145,9 +147,8 @@ impl<R: AsyncRead + Unpin> Capture<R> {
     /// Takes what is there, or waits for it. Cancel-safe: nothing is lost when dropped.
     async fn read(&mut self) {
         let Some(stream) = &mut self.stream else { return };
-        let mut piece = [0; PIECE];
-        let count = stream.read(&mut piece).await.unwrap_or(0);
-        let came = piece.get(..count).unwrap_or_default();
+        let count = stream.read(&mut self.piece).await.unwrap_or(0);
+        let came = self.piece.get(..count).unwrap_or_default();
         let room = self.kept.saturating_sub(self.printed.bytes.len()).min(came.len());
         self.printed.bytes.extend_from_slice(came.get(..room).unwrap_or_default());
         self.printed.cut |= room < came.len();
