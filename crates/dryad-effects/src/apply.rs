@@ -27,8 +27,8 @@ mod barrier;
 mod check;
 mod clear;
 mod error;
+mod exchange;
 mod recover;
-mod sides;
 pub(crate) mod slots;
 mod stage;
 mod swap;
@@ -193,19 +193,15 @@ impl Applier {
         units: &[Unit],
         commit: &mut dyn FnMut(Outcome) -> io::Result<()>,
     ) -> Result<Result<(), ApplyError>, ApplyError> {
-        swap::swap_all(units)?;
-        let sides = sides::look(units);
-        check::taken(units)?;
-        let proof = check::proven(units);
-        if let Err(ApplyError::Unproven { paths }) = &proof
-            && let Some(path) = sides::rotten(units, &sides, paths)
-        {
-            return Err(ApplyError::MissingContent { path, reason: "it is damaged in the vault".to_owned() });
-        }
+        let exchanged = swap::swap_all(units)?;
+        exchanged.require_sound()?;
+        let others = || units.iter().filter(|unit| unit.berth == Berth::Beside);
+        check::taken(others())?;
+        let proof = check::proven(others(), exchanged.unproven);
         let outcome = if proof.is_ok() { Outcome::Applied } else { Outcome::Unproven };
         commit(outcome).map_err(record_failed(&self.journal))?;
         if proof.is_ok() {
-            sides::keep(units, &sides, &self.vault);
+            self.vault.mark(&exchanged.marks);
         }
         Ok(proof)
     }

@@ -23,6 +23,8 @@ pub struct Contents {
     /// Files that shall become what stands at a path, by that path.
     gifts: HashMap<FilePath, PathBuf>,
     sightings: HashMap<FilePath, Sighting>,
+    /// Slots in the vault that hold what shall stand at a path, by that path.
+    slots: HashMap<FilePath, PathBuf>,
     /// What is to be borne at a path.
     bearings: Arc<HashMap<FilePath, Bearing>>,
     /// How many bytes are held.
@@ -153,6 +155,16 @@ impl Contents {
     /// Remembers how a file was seen, so that it need not be read again as long as nobody writes to it.
     pub fn saw(&mut self, path: FilePath, sighting: Sighting) {
         self.sightings.insert(path, sighting);
+    }
+
+    /// Notes the slot in the vault that holds what shall stand at a path, and that what stands there came out of.
+    pub fn lies_opposite(&mut self, path: FilePath, slot: PathBuf) {
+        self.slots.insert(path, slot);
+    }
+
+    /// The slot that was seen opposite this path.
+    pub(crate) fn opposite(&self, path: &FilePath) -> Option<&Path> {
+        self.slots.get(path).map(PathBuf::as_path)
     }
 
     /// How the file at this path was seen.

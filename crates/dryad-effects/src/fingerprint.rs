@@ -32,8 +32,9 @@ pub(crate) const YOUNG: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub struct Sighting {
     image: Image,
-    /// Nothing when the file was so young that a later write could bear the same time.
     stamp: Option<Stamp>,
+    /// Whether a later write must bear another time: the file was not too young for that.
+    is_lasting: bool,
 }
 
 /// Names these bytes by their hash.
@@ -72,7 +73,7 @@ fn look(path: &Path) -> io::Result<Sighting> {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename
             ) =>
         {
-            return Ok(Sighting { image: Image::Absent, stamp: None });
+            return Ok(Sighting::of(Image::Absent));
         }
         Err(error) => return Err(error),
     };
@@ -88,7 +89,7 @@ fn look(path: &Path) -> io::Result<Sighting> {
     } else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file, a directory nor a link"));
     };
-    Ok(Sighting { image, stamp: None })
+    Ok(Sighting::of(image))
 }
 
 /// The image of a file with these bytes and this metadata.
@@ -107,7 +108,8 @@ fn read(mut file: File, metadata: &Metadata) -> io::Result<Sighting> {
     // One byte more than the file is said to have: most are read whole by the first call.
     let said = usize::try_from(metadata.len()).unwrap_or(PIECE).saturating_add(1);
     let mut piece = vec![0; said.min(PIECE)];
-    let stamp = Stamp::of(metadata).filter(Stamp::is_old);
+    let stamp = Stamp::of(metadata);
+    let is_lasting = stamp.is_some_and(|stamp| stamp.is_old());
     let mut size = 0;
     loop {
         let count = file.read(&mut piece)?;
@@ -123,7 +125,7 @@ fn read(mut file: File, metadata: &Metadata) -> io::Result<Sighting> {
         mode: metadata.permissions().mode() & PERMISSIONS,
         modified: modified(metadata),
     });
-    Ok(Sighting { image, stamp })
+    Ok(Sighting { image, stamp, is_lasting })
 }
 
 /// Whether a file has been read to its end: nothing came, or less than was asked for, and all that it is said to
@@ -142,7 +144,17 @@ impl Sighting {
     pub(crate) fn known(blob: BlobId, metadata: &Metadata, stamp: Stamp) -> Self {
         let mode = metadata.permissions().mode() & PERMISSIONS;
         let file = FileImage { blob, size: metadata.len(), mode, modified: modified(metadata) };
-        Self { image: Image::File(file), stamp: Some(stamp) }
+        Self { image: Image::File(file), stamp: Some(stamp), is_lasting: true }
+    }
+
+    /// Something that has to be looked at again.
+    fn of(image: Image) -> Self {
+        Self { image, stamp: None, is_lasting: false }
+    }
+
+    /// What tells the file from how it was before and will be after the next write.
+    pub(crate) fn stamp(&self) -> Option<&Stamp> {
+        self.stamp.as_ref()
     }
 
     /// The same with the bits that last, where others were set for the look.
@@ -153,7 +165,7 @@ impl Sighting {
             Image::Directory { .. } => Image::Directory { mode: lasting },
             other @ (Image::Absent | Image::Symlink { .. }) => other,
         };
-        Self { image, stamp: None }
+        Self::of(image)
     }
 
     /// What stood there, for who needs no more.
@@ -164,7 +176,7 @@ impl Sighting {
     /// Whether the same file stands at `path` and nobody can have written to it since; false when that
     /// cannot be told without reading it.
     pub fn holds_at(&self, path: &Path) -> bool {
-        self.stamp.is_some_and(|stamp| Stamp::at(path) == Some(stamp))
+        self.stamp.is_some_and(|stamp| self.is_lasting && Stamp::at(path) == Some(stamp))
     }
 }
 

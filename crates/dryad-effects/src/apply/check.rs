@@ -40,8 +40,8 @@ pub(super) fn as_before(unit: &Unit) -> Result<(), ApplyError> {
 
 /// Fails unless what was moved out is what the planner saw: somebody may have written to it between the
 /// first look and the move.
-pub(super) fn taken(units: &[Unit]) -> Result<(), ApplyError> {
-    let (directories, others) = items(units.iter().filter(|unit| unit.takes()), |change| &change.before);
+pub(super) fn taken<'u>(units: impl Iterator<Item = &'u Unit>) -> Result<(), ApplyError> {
+    let (directories, others) = items(units.filter(|unit| unit.takes()), |change| &change.before);
     let differ = |part: &[Item<'_>]| {
         let mut stale = Vec::new();
         for item in part {
@@ -65,14 +65,14 @@ pub(super) fn taken(units: &[Unit]) -> Result<(), ApplyError> {
     if stale.is_empty() { Ok(()) } else { Err(ApplyError::Stale { paths: stale }) }
 }
 
-/// Fails unless every path holds what was promised: all of it is read.
-pub(super) fn proven(units: &[Unit]) -> Result<(), ApplyError> {
-    let unproven = differing(units.iter().flat_map(|unit| &unit.changes), |change| &change.after, |_| false);
+/// Fails unless every path holds what was promised: all of it is read. Some are known to be unproven.
+pub(super) fn proven<'u>(units: impl Iterator<Item = &'u Unit>, mut unproven: Vec<FilePath>) -> Result<(), ApplyError> {
     // It has happened: what cannot be read is not proven, and that is all.
-    let unproven = unproven.or_else(|error| match error {
-        ApplyError::Io { path, .. } => Ok(vec![path]),
-        other => Err(other),
-    })?;
+    match differing(units.flat_map(|unit| &unit.changes), |change| &change.after, |_| false) {
+        Ok(paths) => unproven.extend(paths),
+        Err(ApplyError::Io { path, .. }) => unproven.push(path),
+        Err(other) => return Err(other),
+    }
     if unproven.is_empty() { Ok(()) } else { Err(ApplyError::Unproven { paths: unproven }) }
 }
 

@@ -195,7 +195,8 @@ impl Applier {
                 State::Else => Err(ApplyError::Stale { paths: vec![FilePath::new(unit.path())] }),
             })
         });
-        match finished.and_then(|()| check::taken(units)).and_then(|()| check::proven(units)) {
+        match finished.and_then(|()| check::taken(units.iter())).and_then(|()| check::proven(units.iter(), Vec::new()))
+        {
             Ok(()) => self.conclude(found, units, records),
             Err(reason) => {
                 self.take_back(units, inodes, Staging::Complete)?;

@@ -96,7 +96,13 @@ fn berth(units: &mut [Unit], contents: &Contents, vault: &Vault, owner: &str) ->
     let device = vault.device();
     let look = |part: &[Unit]| {
         let chance = |unit: &Unit| {
-            let pair = pair(unit).filter(|_| is_movable(unit.path(), device))?;
+            let pair = pair(unit)?;
+            if let Some(slot) = opposite(unit, contents, vault, owner) {
+                return Some(Chance { pair, kept: vec![slot.to_owned()] });
+            }
+            if !is_movable(unit.path(), device) {
+                return None;
+            }
             let is_here = contents.has(pair.after);
             let kept = if is_here { Vec::new() } else { vault.slots_for(owner, pair.after, pair.before) };
             (is_here || !kept.is_empty()).then_some(Chance { pair, kept })
@@ -119,6 +125,11 @@ fn berth(units: &mut [Unit], contents: &Contents, vault: &Vault, owner: &str) ->
         }
     }
     batch
+}
+
+/// The slot of the owner that was seen to hold what the unit wants: it was exchanged with this very file before.
+fn opposite<'c>(unit: &Unit, contents: &'c Contents, vault: &Vault, owner: &str) -> Option<&'c Path> {
+    contents.opposite(&unit.own()?.path).filter(|slot| vault.is_slot_of(owner, slot))
 }
 
 /// The contents of a unit that puts one file in the place of another, each of which its owner may read.

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 pub(crate) struct Stamp {
     device: u64,
     inode: u64,
+    links: u64,
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
@@ -23,6 +24,7 @@ impl Stamp {
         (is_exact && metadata.is_file()).then(|| Self {
             device: metadata.dev(),
             inode: metadata.ino(),
+            links: metadata.nlink(),
             size: metadata.len(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
@@ -43,10 +45,15 @@ impl Stamp {
         age.is_some_and(|age| age > YOUNG)
     }
 
+    /// Whether the file has no other name.
+    pub(crate) fn is_only_name(&self) -> bool {
+        self.links == 1
+    }
+
     /// Adds all of it to a hash.
     pub(crate) fn hash_into(&self, hasher: &mut blake3::Hasher) {
         let times = [self.modified.0, self.modified.1, self.changed.0, self.changed.1];
-        for number in [self.device, self.inode, self.size] {
+        for number in [self.device, self.inode, self.links, self.size] {
             hasher.update(&number.to_le_bytes());
         }
         for number in times {

@@ -148,30 +148,32 @@ impl Vault {
         slots.unwrap_or_default()
     }
 
-    /// What stands at `path`, if an exchange has left `given` there opposite a slot with `wanted`, and nobody has
-    /// written to either since. Nothing is read.
-    pub fn as_exchanged(&self, path: &Path, given: BlobId, wanted: BlobId) -> Option<Sighting> {
+    /// What stands at `path`, if an exchange has left `given` there and `wanted` in a slot, and nobody has written to
+    /// either since; and that slot. Nothing is read.
+    pub fn as_exchanged(&self, path: &Path, given: BlobId, wanted: BlobId) -> Option<(Sighting, PathBuf)> {
         self.batches.find(wanted, |spots| {
-            let fits = |spot: &&Spot| spot.other == known::key(given);
-            spots.iter().filter(fits).find_map(|spot| self.behind_mark(spot, path, given, wanted))
+            let mut fitting = spots.iter().filter(|spot| spot.other == known::key(given)).peekable();
+            fitting.peek()?;
+            let metadata = fs::symlink_metadata(path).ok()?;
+            let tree = Stamp::of(&metadata)?;
+            let is_marked =
+                |spot: &&Spot| Stamp::at(&spot.path).is_some_and(|slot| Mark::new(wanted, &slot, &tree) == spot.mark);
+            let slot = fitting.find(is_marked)?.path.clone();
+            Some((Sighting::known(given, &metadata, tree), slot))
         })
     }
 
-    fn behind_mark(&self, spot: &Spot, path: &Path, given: BlobId, wanted: BlobId) -> Option<Sighting> {
-        let look = |path: &Path| {
-            let metadata = fs::symlink_metadata(path).ok()?;
-            Stamp::of(&metadata).map(|stamp| (metadata, stamp))
-        };
-        let ((here, here_stamp), (there, there_stamp)) = look(path).zip(look(&spot.path))?;
-        if Mark::new(wanted, &there_stamp, &here_stamp) != spot.mark {
-            return None;
-        }
-        self.batches.saw(FilePath::new(&spot.path), Sighting::known(wanted, &there, there_stamp));
-        Some(Sighting::known(given, &here, here_stamp))
+    /// Whether this is a slot in a batch of this owner.
+    pub(crate) fn is_slot_of(&self, owner: &str, slot: &Path) -> bool {
+        let batch = slot.parent().and_then(Path::parent).and_then(Path::file_name).and_then(|name| name.to_str());
+        batch.and_then(known::number_of).is_some_and(|(of, _)| of == owner) && self.has_slot(slot)
     }
 
     /// Keeps how exchanges have left these slots. Where that fails they are read the next time.
-    pub(crate) fn mark(&self, marks: &[(&Path, Mark)]) {
+    pub(crate) fn mark(&self, marks: &[(PathBuf, Mark)]) {
+        if marks.is_empty() {
+            return;
+        }
         if let Err(error) = self.batches.mark(marks) {
             tracing::debug!(%error, "what was exchanged is read again the next time");
         }
@@ -299,7 +301,10 @@ fn unfinished(batch: &Path) -> PathBuf {
 }
 
 fn slot_in(batch: &Path, slot: usize) -> PathBuf {
-    batch.join((slot / PER_DIRECTORY).to_string()).join(slot.to_string())
+    let (directory, name) = ((slot / PER_DIRECTORY).to_string(), slot.to_string());
+    let mut path = PathBuf::with_capacity(batch.as_os_str().len() + directory.len() + name.len() + 2);
+    path.extend([batch, Path::new(&directory), Path::new(&name)]);
+    path
 }
 
 /// A file of which nothing is known.

@@ -234,7 +234,7 @@ pub(super) fn key(id: BlobId) -> Key {
 }
 
 /// Whose batch this is, and which of his.
-fn number_of(name: &str) -> Option<(&str, u64)> {
+pub(super) fn number_of(name: &str) -> Option<(&str, u64)> {
     let (owner, number) = name.rsplit_once('-').filter(|_| !name.starts_with(UNFINISHED))?;
     Some((owner, number.parse().ok()?))
 }

@@ -10,7 +10,6 @@ use super::known::Batches;
 use crate::disk;
 use crate::fingerprint::Stamp;
 use dryad_protocol::image::BlobId;
-use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,30 +38,36 @@ impl Mark {
 
 impl Batches {
     /// Keeps the marks of these slots.
-    pub(super) fn mark(&self, marks: &[(&Path, Mark)]) -> io::Result<()> {
-        let mut by_batch: HashMap<PathBuf, Vec<(usize, Mark)>> = HashMap::new();
-        for (slot, mark) in marks {
-            let number = slot.file_name().and_then(|name| name.to_str()?.parse().ok());
-            if let Some((batch, number)) = slot.parent().and_then(Path::parent).zip(number) {
-                by_batch.entry(batch.to_owned()).or_default().push((number, *mark));
-            }
-        }
-        for (batch, marks) in by_batch {
-            let mut all = read(&batch);
-            for (slot, mark) in marks {
+    pub(super) fn mark(&self, marks: &[(PathBuf, Mark)]) -> io::Result<()> {
+        let split = |(slot, mark): &'_ (PathBuf, Mark)| {
+            let number: usize = slot.file_name()?.to_str()?.parse().ok()?;
+            Some((slot.parent()?.parent()?.as_os_str().to_owned(), number, *mark))
+        };
+        let mut marks: Vec<_> = marks.iter().filter_map(split).collect();
+        marks.sort_unstable_by(|(one, ..), (other, ..)| one.cmp(other));
+        for of_batch in marks.chunk_by(|(one, ..), (other, ..)| one == other) {
+            let Some((batch, ..)) = of_batch.first() else { continue };
+            let batch = Path::new(batch);
+            let mut all = read(batch);
+            for (_, slot, mark) in of_batch {
                 all.resize(all.len().max(slot + 1), Mark::default());
-                if let Some(place) = all.get_mut(slot) {
-                    *place = mark;
+                if let Some(place) = all.get_mut(*slot) {
+                    *place = *mark;
                 }
             }
-            let place = batch.join(MARKS);
-            disk::remove_file(&place).ok();
-            let bytes: Vec<u8> = all.iter().flat_map(|mark| mark.0).collect();
-            disk::write(&mut disk::create(&place)?, &bytes)?;
-            self.know_marks(&batch, all);
+            write(batch, &all)?;
+            self.know_marks(batch, all);
         }
         Ok(())
     }
+}
+
+/// Writes the marks of a batch: until they are whole there are none, or few.
+fn write(batch: &Path, marks: &[Mark]) -> io::Result<()> {
+    let place = batch.join(MARKS);
+    disk::remove_file(&place).ok();
+    let bytes: Vec<u8> = marks.iter().flat_map(|mark| mark.0).collect();
+    disk::write(&mut disk::create(&place)?, &bytes)
 }
 
 /// The marks of a batch.

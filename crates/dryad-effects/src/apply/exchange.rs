@@ -1,0 +1,93 @@
+//! Exchanges a file with a slot in the vault and looks at both sides at once.
+//!
+//! The kernel makes renames between directories one after the other; what one thread exchanges another can read
+//! meanwhile. So every file is proven right after its own exchange instead of after all of them.
+
+use super::clear::{Writers, found};
+use super::slots::Berth;
+use super::swap::swap;
+use super::unit::Unit;
+use super::{ApplyError, io_error};
+use crate::fingerprint::{Sighting, Stamp, see};
+use crate::vault::Mark;
+use dryad_protocol::change_set::Change;
+use dryad_protocol::image::Image;
+use dryad_protocol::path::FilePath;
+use std::path::PathBuf;
+
+/// What was seen of exchanged files.
+#[derive(Debug, Default)]
+pub(super) struct Exchanged {
+    /// How slots were left whose both sides are right.
+    pub(super) marks: Vec<(PathBuf, Mark)>,
+    /// Paths that do not hold what was promised: somebody has written there since.
+    pub(super) unproven: Vec<FilePath>,
+    /// Paths that somebody had written to before the exchange.
+    stale: Vec<FilePath>,
+    /// Paths that nobody has written to, and that do not hold what was promised: it came from the slot like that.
+    rotten: Vec<FilePath>,
+}
+
+impl Exchanged {
+    /// Exchanges the file of a unit whose slot lies in the vault, and looks at what came of it.
+    pub(super) fn exchange(&mut self, unit: &Unit) -> Result<(), ApplyError> {
+        swap(unit)?;
+        let Some(own) = unit.own() else { return Ok(()) };
+        let (left, metadata) =
+            found(&unit.slot, &own.before, Writers::Possible).map_err(io_error("read", unit.path()))?;
+        if !left.same_content(&own.before) {
+            self.stale.push(own.path.clone());
+        }
+        // It has happened: what cannot be read is not proven, and that is all.
+        match see(unit.path(), &own.after) {
+            Ok(here) if here.image().same_content(&own.after) => {
+                let mark = mark(own, metadata.as_ref().and_then(Stamp::of), &here);
+                self.marks.extend(mark.map(|mark| (unit.slot.clone(), mark)));
+            }
+            Ok(here) if unit.berth == Berth::Kept && is_untouched(here.image(), &own.after) => {
+                self.rotten.push(own.path.clone());
+            }
+            Ok(_) | Err(_) => self.unproven.push(own.path.clone()),
+        }
+        Ok(())
+    }
+
+    /// Both together.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        self.marks.extend(other.marks);
+        self.unproven.extend(other.unproven);
+        self.stale.extend(other.stale);
+        self.rotten.extend(other.rotten);
+        self
+    }
+
+    /// Fails if something has to be put back: what was somebody's, or what was damaged.
+    pub(super) fn require_sound(&self) -> Result<(), ApplyError> {
+        if !self.stale.is_empty() {
+            return Err(ApplyError::Stale { paths: self.stale.clone() });
+        }
+        match self.rotten.first() {
+            None => Ok(()),
+            Some(path) => {
+                let reason = "it is damaged in the vault".to_owned();
+                Err(ApplyError::MissingContent { path: path.clone(), reason })
+            }
+        }
+    }
+}
+
+/// How both sides were left; nothing where a look would not tell a later write.
+fn mark(own: &Change, slot: Option<Stamp>, here: &Sighting) -> Option<Mark> {
+    let (content, slot, tree) = (own.before.blob()?, slot?, here.stamp()?);
+    (slot.is_only_name() && tree.is_only_name()).then(|| Mark::new(content, &slot, tree))
+}
+
+/// Whether nobody can have written to a file since it had the size and the time that are expected of it.
+fn is_untouched(now: &Image, expected: &Image) -> bool {
+    match (now, expected) {
+        (Image::File(now), Image::File(expected)) => {
+            now.size == expected.size && now.modified.is_some() && now.modified == expected.modified
+        }
+        _ => false,
+    }
+}
