@@ -4,7 +4,7 @@
 //! [`HELD`] goes into one file there, so that memory does not grow with the plan; where that fails it is held after all.
 
 use crate::bearing::Bearing;
-use crate::fingerprint::{Sighting, blob_id};
+use crate::fingerprint::{Opposite, Sighting, blob_id};
 use crate::spool::{Span, Spool};
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
@@ -23,8 +23,6 @@ pub struct Contents {
     /// Files that shall become what stands at a path, by that path.
     gifts: HashMap<FilePath, PathBuf>,
     sightings: HashMap<FilePath, Sighting>,
-    /// Slots in the vault that hold what shall stand at a path, by that path.
-    slots: HashMap<FilePath, PathBuf>,
     /// What is to be borne at a path.
     bearings: Arc<HashMap<FilePath, Bearing>>,
     /// How many bytes are held.
@@ -157,19 +155,14 @@ impl Contents {
         self.sightings.insert(path, sighting);
     }
 
-    /// Notes the slot in the vault that holds what shall stand at a path, and that what stands there came out of.
-    pub fn lies_opposite(&mut self, path: FilePath, slot: PathBuf) {
-        self.slots.insert(path, slot);
-    }
-
-    /// The slot that was seen opposite this path.
-    pub(crate) fn opposite(&self, path: &FilePath) -> Option<&Path> {
-        self.slots.get(path).map(PathBuf::as_path)
-    }
-
     /// How the file at this path was seen.
     pub fn sighting(&self, path: &FilePath) -> Option<&Sighting> {
         self.sightings.get(path)
+    }
+
+    /// What the file at this path was exchanged for, if that was looked at.
+    pub(crate) fn opposite(&self, path: &FilePath) -> Option<&Opposite> {
+        self.sightings.get(path)?.opposite()
     }
 }
 

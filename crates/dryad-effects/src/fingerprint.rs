@@ -16,7 +16,7 @@ use dryad_protocol::time::FileTime;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The permission bits of a mode.
@@ -35,6 +35,29 @@ pub struct Sighting {
     stamp: Option<Stamp>,
     /// Whether a later write must bear another time: the file was not too young for that.
     is_lasting: bool,
+    opposite: Option<Opposite>,
+}
+
+/// A slot in the vault that was seen to hold what a file was exchanged for.
+#[derive(Clone, Debug)]
+pub(crate) struct Opposite {
+    pub(crate) slot: PathBuf,
+    pub(crate) inode: u64,
+    /// Its bits and its time.
+    dress: (u32, Option<FileTime>),
+}
+
+impl Opposite {
+    /// The slot that was looked at so.
+    pub(crate) fn new(slot: PathBuf, metadata: &Metadata) -> Self {
+        Self { slot, inode: metadata.ino(), dress: (metadata.permissions().mode() & PERMISSIONS, modified(metadata)) }
+    }
+
+    /// Whether what lies there has the bits and the time of this image already.
+    pub(crate) fn is_dressed(&self, image: &FileImage) -> bool {
+        let (mode, modified) = self.dress;
+        mode == image.mode && (image.modified.is_none() || modified == image.modified)
+    }
 }
 
 /// Names these bytes by their hash.
@@ -125,7 +148,7 @@ fn read(mut file: File, metadata: &Metadata) -> io::Result<Sighting> {
         mode: metadata.permissions().mode() & PERMISSIONS,
         modified: modified(metadata),
     });
-    Ok(Sighting { image, stamp, is_lasting })
+    Ok(Sighting { image, stamp, is_lasting, opposite: None })
 }
 
 /// Whether a file has been read to its end: nothing came, or less than was asked for, and all that it is said to
@@ -140,16 +163,16 @@ impl Sighting {
         &self.image
     }
 
-    /// A file of which it is known that it holds this content, as long as this stamp is its own.
-    pub(crate) fn known(blob: BlobId, metadata: &Metadata, stamp: Stamp) -> Self {
+    /// A file of which it is known that it holds this content, as long as this stamp is its own, and what lies opposite.
+    pub(crate) fn known(blob: BlobId, (metadata, stamp): (&Metadata, Stamp), opposite: Opposite) -> Self {
         let mode = metadata.permissions().mode() & PERMISSIONS;
         let file = FileImage { blob, size: metadata.len(), mode, modified: modified(metadata) };
-        Self { image: Image::File(file), stamp: Some(stamp), is_lasting: true }
+        Self { image: Image::File(file), stamp: Some(stamp), is_lasting: true, opposite: Some(opposite) }
     }
 
     /// Something that has to be looked at again.
     fn of(image: Image) -> Self {
-        Self { image, stamp: None, is_lasting: false }
+        Self { image, stamp: None, is_lasting: false, opposite: None }
     }
 
     /// What tells the file from how it was before and will be after the next write.
@@ -166,6 +189,11 @@ impl Sighting {
             other @ (Image::Absent | Image::Symlink { .. }) => other,
         };
         Self::of(image)
+    }
+
+    /// What the file was exchanged for, if that was looked at.
+    pub(crate) fn opposite(&self) -> Option<&Opposite> {
+        self.opposite.as_ref()
     }
 
     /// What stood there, for who needs no more.

@@ -129,7 +129,8 @@ fn berth(units: &mut [Unit], contents: &Contents, vault: &Vault, owner: &str) ->
 
 /// The slot of the owner that was seen to hold what the unit wants: it was exchanged with this very file before.
 fn opposite<'c>(unit: &Unit, contents: &'c Contents, vault: &Vault, owner: &str) -> Option<&'c Path> {
-    contents.opposite(&unit.own()?.path).filter(|slot| vault.is_slot_of(owner, slot))
+    let slot = contents.opposite(&unit.own()?.path)?.slot.as_path();
+    vault.is_slot_of(owner, slot).then_some(slot)
 }
 
 /// The contents of a unit that puts one file in the place of another, each of which its owner may read.

@@ -9,7 +9,7 @@ use super::{ApplyError, io_error};
 use crate::bearing::Bearing;
 use crate::contents::Contents;
 use crate::disk;
-use crate::fingerprint::modified;
+use crate::fingerprint::{Opposite, modified};
 use crate::parallel::in_parts;
 use crate::vault::Vault;
 use dryad_protocol::image::{FileImage, Image};
@@ -63,6 +63,11 @@ fn put(item: &Item<'_>, contents: &Contents, vault: &Vault) -> Result<u64, Apply
 fn put_file(item: &Item<'_>, image: &FileImage, contents: &Contents, vault: &Vault) -> Result<u64, ApplyError> {
     let place = item.place();
     if item.unit.berth == Berth::Kept {
+        // It was looked at, and what it was exchanged for has not moved since.
+        let is_seen = |seen: &&Opposite| seen.slot == place && seen.is_dressed(image);
+        if let Some(seen) = contents.opposite(&item.change.path).filter(is_seen) {
+            return Ok(seen.inode);
+        }
         let dressed = fs::symlink_metadata(&place).and_then(|metadata| {
             dress(&place, image, &metadata)?;
             Ok(metadata.ino())

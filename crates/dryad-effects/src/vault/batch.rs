@@ -15,6 +15,7 @@
 //! - A batch appears whole, with its index; its slots are filled later.
 //! - A content that many files of a change share is kept under its name instead: every slot has few rivals.
 
+mod index;
 mod known;
 mod marks;
 
@@ -23,11 +24,12 @@ use super::error::{VaultError, io_error};
 use super::shelf::Moment;
 use super::{Vault, is_gone};
 use crate::disk;
-use crate::fingerprint::{Sighting, Stamp, see};
+use crate::fingerprint::{Opposite, Sighting, Stamp, see};
 use dryad_protocol::image::{BlobId, FileImage, Image};
 use dryad_protocol::path::FilePath;
+use index::INDEX;
 pub(super) use known::Batches;
-use known::{INDEX, Spot};
+use known::Spot;
 use marks::MARKS;
 pub(crate) use marks::Mark;
 use std::collections::HashMap;
@@ -109,7 +111,7 @@ impl NewBatch {
         for number in 0..self.pairs.len().div_ceil(PER_DIRECTORY) {
             disk::make_directory(&place.join(number.to_string()), 0o700)?;
         }
-        disk::write(&mut disk::create(&place.join(INDEX))?, &known::encode(&self.pairs))?;
+        disk::write(&mut disk::create(&place.join(INDEX))?, &index::encode(&self.pairs))?;
         disk::rename_new(&place, &self.directory)
     }
 }
@@ -139,27 +141,24 @@ impl Vault {
 
     /// The owner's slots that hold `wanted` and would hold `given` if both changed places.
     pub(crate) fn slots_for(&self, owner: &str, wanted: BlobId, given: BlobId) -> Vec<PathBuf> {
-        let fits = |spot: &&Spot| spot.other == known::key(given) && *spot.owner == *owner;
-        let slots = self.batches.find(wanted, |spots| {
-            let right = spots.iter().filter(fits).filter(|spot| self.holds(spot, wanted));
-            let slots: Vec<PathBuf> = right.map(|spot| spot.path.clone()).collect();
-            (!slots.is_empty()).then_some(slots)
-        });
-        slots.unwrap_or_default()
+        let fits = |spot: &Spot| spot.other == index::key(given) && *spot.owner == *owner;
+        let fitting = self.batches.spots_of(wanted).into_iter().filter(fits);
+        fitting.filter(|spot| self.holds(spot, wanted)).map(|spot| spot.path).collect()
     }
 
     /// What stands at `path`, if an exchange has left `given` there and `wanted` in a slot, and nobody has written to
-    /// either since; and that slot. Nothing is read.
-    pub fn as_exchanged(&self, path: &Path, given: BlobId, wanted: BlobId) -> Option<(Sighting, PathBuf)> {
+    /// either since. Nothing is read.
+    pub fn as_exchanged(&self, path: &Path, given: BlobId, wanted: BlobId) -> Option<Sighting> {
         self.batches.find(wanted, |spots| {
-            let mut fitting = spots.iter().filter(|spot| spot.other == known::key(given)).peekable();
+            let mut fitting = spots.iter().filter(|spot| spot.other == index::key(given)).peekable();
             fitting.peek()?;
-            let metadata = fs::symlink_metadata(path).ok()?;
-            let tree = Stamp::of(&metadata)?;
-            let is_marked =
-                |spot: &&Spot| Stamp::at(&spot.path).is_some_and(|slot| Mark::new(wanted, &slot, &tree) == spot.mark);
-            let slot = fitting.find(is_marked)?.path.clone();
-            Some((Sighting::known(given, &metadata, tree), slot))
+            let look = |path: &Path| fs::symlink_metadata(path).ok().and_then(|seen| Some((Stamp::of(&seen)?, seen)));
+            let (tree, seen) = look(path)?;
+            let opposite = fitting.find_map(|spot| {
+                let (_, seen) = look(&spot.path).filter(|(slot, _)| Mark::new(wanted, slot, &tree) == spot.mark)?;
+                Some(Opposite::new(spot.path.clone(), &seen))
+            });
+            Some(Sighting::known(given, (&seen, tree), opposite?))
         })
     }
 
@@ -204,9 +203,7 @@ impl Vault {
 
     /// In how many slots the content lies.
     pub(super) fn count_in_batches(&self, id: BlobId) -> usize {
-        self.batches.refresh().ok();
-        let held = self.batches.find(id, |spots| Some(spots.iter().filter(|spot| self.holds(spot, id)).count()));
-        held.unwrap_or(0)
+        self.batches.spots_of(id).iter().filter(|spot| self.holds(spot, id)).count()
     }
 
     /// A slot that holds this content.

@@ -10,15 +10,12 @@ use dryad_effects::vault::Vault;
 use dryad_protocol::change_set::Change;
 use std::convert::Infallible;
 use std::io;
-use std::path::PathBuf;
 
 /// What was seen of one path of a change.
 #[derive(Debug)]
 pub(super) struct Look {
     /// What stands there; nothing where it is foreseen what would.
     pub(super) now: Option<io::Result<Sighting>>,
-    /// The slot that holds what stood there before, if it was seen without being read.
-    pub(super) slot: Option<PathBuf>,
     /// Whether the vault has the content that stood there before the change, whole.
     pub(super) is_in_vault: bool,
 }
@@ -28,10 +25,9 @@ pub(super) fn look(changes: &[&Change], foreseen: &Foreseen, vault: &Vault) -> V
     let changes: Vec<_> = changes.iter().map(|change| (*change, foreseen.get(&change.path).is_some())).collect();
     let look_part = |part: &[(&Change, bool)]| {
         let looks = part.iter().map(|(change, is_foreseen)| match as_exchanged(change, vault) {
-            Some((now, slot)) if !is_foreseen => Look { now: Some(Ok(now)), slot: Some(slot), is_in_vault: true },
+            Some(now) if !is_foreseen => Look { now: Some(Ok(now)), is_in_vault: true },
             _ => Look {
                 now: (!is_foreseen).then(|| see(change.path.as_path(), &change.after)),
-                slot: None,
                 is_in_vault: is_in_vault(change, vault),
             },
         });
@@ -42,7 +38,7 @@ pub(super) fn look(changes: &[&Change], foreseen: &Foreseen, vault: &Vault) -> V
 }
 
 /// What stands where an exchange left one file, if nobody has touched it or what it was exchanged for since.
-fn as_exchanged(change: &Change, vault: &Vault) -> Option<(Sighting, PathBuf)> {
+fn as_exchanged(change: &Change, vault: &Vault) -> Option<Sighting> {
     let (before, after) = change.before.blob().zip(change.after.blob()).filter(|(before, after)| before != after)?;
     vault.as_exchanged(change.path.as_path(), after, before)
 }

@@ -173,9 +173,6 @@ impl Planner<'_> {
             if let Some(seen) = seen {
                 self.contents.saw(change.path.clone(), seen);
             }
-            if let Some(slot) = look.slot {
-                self.contents.lies_opposite(change.path.clone(), slot);
-            }
             return self.restore(change, now, look.is_in_vault);
         }
         if self.parts.have(change, self.id) {

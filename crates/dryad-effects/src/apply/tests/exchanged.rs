@@ -45,7 +45,7 @@ impl Bench {
     fn is_known(&self, number: usize) -> bool {
         let (new, old) = contents(number);
         let seen = self.vault().as_exchanged(&self.at(&name(number)), new, old);
-        seen.is_some_and(|(seen, _)| seen.holds_at(&self.at(&name(number))) && seen.image().blob() == Some(new))
+        seen.is_some_and(|seen| seen.holds_at(&self.at(&name(number))) && seen.image().blob() == Some(new))
     }
 
     /// The slot of a file.
@@ -116,10 +116,11 @@ fn damage_that_no_time_tells_of_is_not_left_in_the_tree() {
     let mark = Mark::new(old, &Stamp::at(&slot).unwrap(), &Stamp::at(&path).unwrap());
     let applier = bench.applier();
     applier.vault().mark(&[(slot.clone(), mark)]);
-    let (seen, opposite) = applier.vault().as_exchanged(&path, new, old).unwrap();
-    assert_eq!((seen.image().blob(), &opposite), (Some(new), &slot), "it looks right");
+    let seen = applier.vault().as_exchanged(&path, new, old).unwrap();
+    let opposite = seen.opposite().map(|opposite| opposite.slot.clone());
+    assert_eq!((seen.image().blob(), opposite), (Some(new), Some(slot)), "it looks right");
     let mut contents = Contents::default();
-    contents.lies_opposite(FilePath::new(&path), opposite);
+    contents.saw(FilePath::new(&path), seen);
     let before = bench.snapshot();
     let inverse = changes.inverse();
     let request = Request { changes: &inverse, contents: &contents, record: "" };
