@@ -20,6 +20,7 @@ use dryad_protocol::message::{CustomMessage, Message, UserMessage};
 use dryad_protocol::model::Model;
 use dryad_protocol::rule::StreamRule;
 use dryad_protocol::thinking::ThinkingLevel;
+use dryad_provider::error::ProviderError;
 use dryad_provider::provider::Provider;
 use dryad_provider::request::{ToolChoice, ToolDefinition};
 use dryad_safety::clock::Clock;
@@ -96,9 +97,26 @@ pub enum RunEnd {
     /// Nothing is left to do.
     Completed,
     /// The model could not be asked, or its answer failed.
-    Failed(String),
+    Failed(RunFailure),
     /// It was cancelled.
     Cancelled,
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct RunFailure {
+    /// In words.
+    pub text: String,
+    /// Whether the same may go through later.
+    pub is_transient: bool,
+    /// The HTTP status that the server failed with, if it did by one.
+    pub http_status: Option<u16>,
+}
+
+impl From<&ProviderError> for RunFailure {
+    fn from(error: &ProviderError) -> Self {
+        Self { text: error.to_string(), is_transient: error.is_transient(), http_status: error.http_status() }
+    }
 }
 
 impl Agent {

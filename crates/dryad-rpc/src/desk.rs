@@ -12,7 +12,7 @@ use crate::host_tool::HostTools;
 use crate::outbox::Outbox;
 use crate::program::Program;
 use crate::response::Label;
-use dryad_agent::agent::RunEnd;
+use dryad_agent::agent::{RunEnd, RunFailure};
 use dryad_agent::conversation::{Accepted, Conversation, Delivery};
 use dryad_protocol::message::UserMessage;
 use dryad_safety::clock::Clock;
@@ -63,13 +63,13 @@ impl Desk {
             Ok(accepted) => (true, accepted.run().await),
             Err(error) => {
                 self.outbox.answer(&label.failure(error.to_string()));
-                (false, RunEnd::Failed(error.to_string()))
+                (false, RunEnd::Failed(RunFailure::from(&error)))
             }
         };
         let (status, error) = match end {
             RunEnd::Completed => (PromptStatus::Completed, None),
             RunEnd::Cancelled => (PromptStatus::Aborted, None),
-            RunEnd::Failed(message) => (PromptStatus::Error, Some(self.asked_in_vain(message))),
+            RunEnd::Failed(failure) => (PromptStatus::Error, Some(self.asked_in_vain(failure))),
         };
         self.tell_results(self.results.end(PromptEnd { id: label.id, agent_invoked, status, error }));
     }
@@ -81,7 +81,7 @@ impl Desk {
 
     /// Tells that an acknowledged prompt came to nothing.
     pub(crate) fn prompt_failed(&self, id: Option<Value>, message: String) {
-        let error = PromptError { message, retryable: true, provider: None, model: None };
+        let error = PromptError { message, retryable: true, provider: None, model: None, http_status: None };
         let status = PromptStatus::Error;
         self.tell_results(vec![PromptEnd { id, agent_invoked: false, status, error: Some(error) }]);
     }
@@ -115,8 +115,10 @@ impl Desk {
         }
     }
 
-    fn asked_in_vain(&self, message: String) -> PromptError {
+    fn asked_in_vain(&self, failure: RunFailure) -> PromptError {
+        let RunFailure { text, is_transient, http_status } = failure;
         let model = self.conversation.model();
-        PromptError { message, retryable: false, provider: Some(model.provider.clone()), model: Some(model.id.clone()) }
+        let (provider, model) = (Some(model.provider.clone()), Some(model.id.clone()));
+        PromptError { message: text, retryable: is_transient, provider, model, http_status }
     }
 }

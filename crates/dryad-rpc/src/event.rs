@@ -88,4 +88,7 @@ pub struct PromptError {
     /// Which model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// What the server answered in the place of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http_status: Option<u16>,
 }

@@ -114,7 +114,9 @@ async fn what_never_fits_fails_once_and_stays_in_the_conversation() {
     let replies = vec![chat::text("one"), chat::too_long(), chat::text("sum"), chat::text("short"), chat::too_long()];
     let talk = Talk::new(tight(), replies);
     talk.prompt("first").await;
-    assert!(matches!(talk.prompt(&long("second")).await, RunEnd::Failed(error) if error.contains("context too long")));
+    assert!(
+        matches!(talk.prompt(&long("second")).await, RunEnd::Failed(error) if error.text.contains("context too long"))
+    );
     assert_eq!(talk.server.requests().len(), 5);
     // Nothing can be summarised in a conversation of one message.
     let short = Talk::new(tight(), vec![chat::too_long()]);
