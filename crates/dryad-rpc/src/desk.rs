@@ -1,7 +1,9 @@
 //! Everything a handler works with.
 
+mod awaited;
 mod results;
 
+pub(crate) use awaited::Awaited;
 pub(crate) use results::Results;
 
 use crate::dialog::{Dialogs, NotifyType, UiRequest};
@@ -31,6 +33,7 @@ pub(crate) struct Desk {
     pub(crate) clock: Clock,
     pub(crate) bash: BashRuns,
     pub(crate) results: Results,
+    pub(crate) awaited: Awaited,
     pub(crate) told_state: ToldState,
 }
 
@@ -106,13 +109,24 @@ impl Desk {
         if ends.is_empty() {
             return;
         }
-        let session_settled = !self.conversation.is_streaming() && self.conversation.queues().is_empty();
+        let session_settled = self.is_settled();
         for PromptEnd { id, agent_invoked, status, error } in ends {
             self.outbox.send(&WireEvent::PromptResult { id, agent_invoked, status, session_settled, error });
         }
         if session_settled {
             self.outbox.send(&WireEvent::SessionSettled);
         }
+    }
+
+    /// Tells that nothing is left to do, if that is so.
+    pub(crate) fn tell_settled(&self) {
+        if self.is_settled() {
+            self.outbox.send(&WireEvent::SessionSettled);
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        !self.conversation.is_streaming() && self.conversation.queues().is_empty() && self.awaited.none_waits()
     }
 
     fn asked_in_vain(&self, failure: RunFailure) -> PromptError {

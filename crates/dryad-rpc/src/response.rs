@@ -76,6 +76,11 @@ impl Reply {
 }
 
 impl Label {
+    /// Whether the command asks for a run.
+    pub(crate) fn is_prompt(&self) -> bool {
+        matches!(self.command.as_str(), "prompt" | "abort_and_prompt")
+    }
+
     /// A success.
     pub(crate) fn success(&self, data: Option<Arc<RawValue>>) -> Response<Arc<RawValue>> {
         Response { success: true, data, ..self.response(None) }
