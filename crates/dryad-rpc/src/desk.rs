@@ -11,6 +11,7 @@ use crate::event::{PromptError, PromptStatus, WireEvent};
 use crate::handler::bash::BashRuns;
 use crate::handler::state::ToldState;
 use crate::host_tool::HostTools;
+use crate::id::Id;
 use crate::outbox::Outbox;
 use crate::program::Program;
 use crate::response::Label;
@@ -20,7 +21,6 @@ use dryad_protocol::message::UserMessage;
 use dryad_safety::clock::Clock;
 use futures_util::FutureExt as _;
 use results::PromptEnd;
-use serde_json::Value;
 use std::sync::Arc;
 
 /// Everything a handler works with.
@@ -78,12 +78,12 @@ impl Desk {
     }
 
     /// Queues a prompt, which ends with the run that takes it.
-    pub(crate) fn queue_prompt(&self, id: Option<Value>, message: UserMessage, delivery: Delivery) {
+    pub(crate) fn queue_prompt(&self, id: Option<Id>, message: UserMessage, delivery: Delivery) {
         self.results.queue(id, || self.conversation.queue(message, delivery));
     }
 
     /// Tells that an acknowledged prompt came to nothing.
-    pub(crate) fn prompt_failed(&self, id: Option<Value>, message: String) {
+    pub(crate) fn prompt_failed(&self, id: Option<Id>, message: String) {
         let error = PromptError { message, retryable: true, provider: None, model: None, http_status: None };
         let status = PromptStatus::Error;
         self.tell_results(vec![PromptEnd { id, agent_invoked: false, status, error: Some(error) }]);

@@ -8,11 +8,11 @@ use crate::data::BashResult;
 use crate::desk::Desk;
 use crate::dispatch::Outcome;
 use crate::event::WireEvent;
+use crate::id::Id;
 use crate::program::{SHOWN_BYTES, ShellRun};
 use crate::response::Reply;
 use dryad_protocol::command::CommandEnd;
 use dryad_protocol::message::{BashExecutionMessage, Message};
-use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
@@ -37,7 +37,7 @@ impl BashRuns {
     }
 }
 
-pub(crate) fn handle(desk: &Arc<Desk>, command: BashCommand, id: Option<Value>) -> Outcome {
+pub(crate) fn handle(desk: &Arc<Desk>, command: BashCommand, id: Option<Id>) -> Outcome {
     match command {
         BashCommand::Bash { command, exclude_from_context } => {
             let (desk, origin, cancel) = (desk.clone(), desk.conversation.origin(), desk.bash.next());
@@ -61,10 +61,10 @@ async fn run(
     desk: &Desk,
     command: String,
     exclude_from_context: Option<bool>,
-    id: Option<Value>,
+    id: Option<Id>,
     cancel: &CancellationToken,
 ) -> (Reply, Option<Message>) {
-    let key = format!("bash {}", id.as_ref().map(Value::to_string).unwrap_or_default());
+    let key = format!("bash {}", id.as_ref().map(Id::as_json).unwrap_or_default());
     let on_update = |output: String| {
         if !output.is_empty() {
             desk.outbox.send_state_of(&key, &WireEvent::BashUpdate { id: id.clone(), output });
