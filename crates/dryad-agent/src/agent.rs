@@ -15,11 +15,12 @@ use crate::stream_rules::RuleBook;
 use dryad_protocol::content::UserBlock;
 use dryad_protocol::entry::{CustomMessageEntry, EntryBody};
 use dryad_protocol::event::{Event, RunEvent};
-use dryad_protocol::id::EntryId;
+use dryad_protocol::id::{EntryId, SessionId};
 use dryad_protocol::message::{CustomMessage, Message, UserMessage};
 use dryad_protocol::model::Model;
 use dryad_protocol::rule::StreamRule;
 use dryad_protocol::thinking::ThinkingLevel;
+use dryad_provider::error::ProviderError;
 use dryad_provider::provider::Provider;
 use dryad_provider::request::{ToolChoice, ToolDefinition};
 use dryad_safety::clock::Clock;
@@ -96,9 +97,26 @@ pub enum RunEnd {
     /// Nothing is left to do.
     Completed,
     /// The model could not be asked, or its answer failed.
-    Failed(String),
+    Failed(RunFailure),
     /// It was cancelled.
     Cancelled,
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct RunFailure {
+    /// In words.
+    pub text: String,
+    /// Whether the same may go through later.
+    pub is_transient: bool,
+    /// The HTTP status that the server failed with, if it did by one.
+    pub http_status: Option<u16>,
+}
+
+impl From<&ProviderError> for RunFailure {
+    fn from(error: &ProviderError) -> Self {
+        Self { text: error.to_string(), is_transient: error.is_transient(), http_status: error.http_status() }
+    }
 }
 
 impl Agent {
@@ -191,21 +209,21 @@ impl Agent {
 
     /// Appends a message to the session.
     pub(crate) fn remember(&self, message: &Arc<Message>) -> EntryId {
-        let body = match message.as_ref() {
-            Message::Custom(custom) => EntryBody::CustomMessage(CustomMessageEntry {
-                custom_type: custom.custom_type.clone(),
-                content: custom.content.clone(),
-                display: custom.display,
-                details: custom.details.clone(),
-                attribution: None,
-            }),
-            _ => EntryBody::Message { message: message.clone() },
-        };
-        let id = self.append(body);
+        let id = self.append(body_of(message));
         if matches!(message.as_ref(), Message::User(_)) {
             self.live().prompted_by = Some(id.to_string());
         }
         id
+    }
+
+    /// Appends a message, if this is still the session. Whether it is.
+    pub(crate) fn remember_in(&self, session: &SessionId, message: &Arc<Message>) -> bool {
+        let live = &mut *self.live();
+        let is_here = live.session.id() == session;
+        if is_here {
+            live.session.append(body_of(message), self.clock.now());
+        }
+        is_here
     }
 
     /// Appends an entry to the session.
@@ -242,5 +260,19 @@ impl Agent {
             let body = EntryBody::ToolSelection { selected_tool_names: activated };
             live.session.append(body, self.clock.now());
         }
+    }
+}
+
+/// A message as a session keeps it.
+pub(crate) fn body_of(message: &Arc<Message>) -> EntryBody {
+    match message.as_ref() {
+        Message::Custom(custom) => EntryBody::CustomMessage(CustomMessageEntry {
+            custom_type: custom.custom_type.clone(),
+            content: custom.content.clone(),
+            display: custom.display,
+            details: custom.details.clone(),
+            attribution: None,
+        }),
+        _ => EntryBody::Message { message: message.clone() },
     }
 }

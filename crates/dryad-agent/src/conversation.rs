@@ -34,6 +34,7 @@
 //!
 //! Events go to one sink, in order, never while a lock is held: a sink may call back.
 
+mod beside;
 mod error;
 mod figures;
 mod going_on;
@@ -50,6 +51,7 @@ mod todo;
 mod work;
 mod writer;
 
+pub use beside::Origin;
 pub use error::ConversationError;
 pub use hooks::{HookAnswer, HookEvent, Hooks, Moment, Occasion, SwitchReason};
 pub use prompting::{Accepted, Delivery};
@@ -64,6 +66,7 @@ use crate::queue::Queues;
 use crate::retry::RetrySettings;
 use crate::stream_rules::StreamRules;
 use crate::todos::{TodoSettings, Todos};
+use beside::HeldBack;
 use dryad_protocol::message::Message;
 use dryad_protocol::model::Model;
 use dryad_protocol::thinking::ThinkingLevel;
@@ -212,7 +215,9 @@ struct Inner {
     standing: (Standing, Standing),
     settings: Mutex<Settings>,
     /// What is to be added when the run is over.
-    held_back: Mutex<Vec<Arc<Message>>>,
+    held_back: Mutex<HeldBack>,
+    /// Held by whoever opens a session's file.
+    opening: Mutex<()>,
     /// The last answer before the work was handed over to this session.
     answered_before: Mutex<Option<Arc<Message>>>,
     /// Takes finished tasks off the list.
@@ -254,6 +259,7 @@ impl Conversation {
             standing: (model_standing, thinking_standing),
             settings: Mutex::new(setup.settings),
             held_back: Mutex::default(),
+            opening: Mutex::default(),
             answered_before: Mutex::default(),
             tally: Mutex::default(),
             keeper: OnceLock::new(),

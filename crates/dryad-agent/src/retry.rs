@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn what_would_fail_again_is_final() {
         let settings = RetrySettings::default();
-        let overflow = ProviderError::ContextOverflow { message: String::new() };
+        let overflow = ProviderError::ContextOverflow { status: None, message: String::new() };
         assert_eq!(settings.judge(&overflow, 0), Verdict::Final);
         let off = RetrySettings { enabled: false, ..settings };
         assert_eq!(off.judge(&overloaded(None), 0), Verdict::Final);

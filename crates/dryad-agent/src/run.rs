@@ -5,7 +5,7 @@
 //!                                └─ no calls: steering, then follow-ups, else the end
 //! ```
 
-use crate::agent::{Agent, RunEnd};
+use crate::agent::{Agent, RunEnd, RunFailure};
 use crate::calls::Calls;
 use crate::queue::Queues;
 use crate::stream_rules;
@@ -150,10 +150,9 @@ impl<'a> Run<'a> {
 
     /// What follows a turn.
     fn next(&self, answer: &Answer, results: &[Arc<Message>], quiet: &[StreamRule], ask_again: bool) -> TurnEnd {
-        let error = || answer.message.as_assistant().and_then(|message| message.error_message.clone());
         match answer.stop_reason {
             StopReason::Aborted => return TurnEnd::Over(RunEnd::Cancelled),
-            StopReason::Error => return TurnEnd::Over(RunEnd::Failed(error().unwrap_or_default())),
+            StopReason::Error => return TurnEnd::Over(RunEnd::Failed(self.failure(answer))),
             StopReason::Stop | StopReason::Length | StopReason::ToolUse => {}
         }
         if self.cancel.is_cancelled() || results.iter().any(|result| ends_run(result)) {
@@ -174,6 +173,13 @@ impl<'a> Run<'a> {
             }
         }
         TurnEnd::GoOn(next)
+    }
+
+    /// Why the last answer failed.
+    fn failure(&self, answer: &Answer) -> RunFailure {
+        let said = || answer.message.as_assistant().and_then(|message| message.error_message.clone());
+        let error = self.last.as_ref().and_then(|last| last.error.as_ref());
+        error.map_or_else(|| RunFailure { text: said().unwrap_or_default(), ..RunFailure::default() }, RunFailure::from)
     }
 
     /// What the model is reminded of when a preview waits. It is no steering: it interrupts nothing.

@@ -13,13 +13,15 @@ pub enum ProviderError {
     Auth {
         /// Whose key.
         provider: String,
+        /// The HTTP status, when the server said so by one.
+        status: Option<u16>,
         /// What the server, or the key's source, said.
         message: String,
     },
     /// Too many requests, or a quota is used up.
     #[error("rate limited ({status}): {message}")]
     RateLimit {
-        /// The HTTP status.
+        /// The HTTP status; 200 when a stream said so.
         status: u16,
         /// What the server said.
         message: String,
@@ -39,6 +41,8 @@ pub enum ProviderError {
     /// The conversation does not fit into the model's window.
     #[error("context too long: {message}")]
     ContextOverflow {
+        /// The HTTP status, when the server said so by one.
+        status: Option<u16>,
         /// What the server said.
         message: String,
     },
@@ -78,6 +82,17 @@ impl ProviderError {
             Self::Auth { .. } | Self::ContextOverflow { .. } | Self::BadRequest { .. } | Self::Unsupported { .. } => {
                 false
             }
+        }
+    }
+
+    /// The HTTP status that the server failed with, if it did by one.
+    pub fn http_status(&self) -> Option<u16> {
+        match self {
+            Self::Auth { status, .. } | Self::ContextOverflow { status, .. } => *status,
+            Self::RateLimit { status, .. } | Self::Overloaded { status, .. } | Self::BadRequest { status, .. } => {
+                Some(*status).filter(|status| *status != 200)
+            }
+            Self::Network { .. } | Self::StreamBroken { .. } | Self::Unsupported { .. } => None,
         }
     }
 

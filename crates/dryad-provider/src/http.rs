@@ -145,7 +145,7 @@ fn unusable_header(name: &str, provider: &str) -> ProviderError {
     const KEYS: [&str; 3] = ["authorization", "x-api-key", "x-goog-api-key"];
     if KEYS.iter().any(|key| name.eq_ignore_ascii_case(key)) {
         let message = format!("the key for the header `{name}` has characters that cannot be sent");
-        return ProviderError::Auth { provider: provider.to_owned(), message };
+        return ProviderError::Auth { provider: provider.to_owned(), status: None, message };
     }
     ProviderError::Unsupported { message: format!("the request header `{name}` has characters that cannot be sent") }
 }

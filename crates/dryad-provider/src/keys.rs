@@ -203,7 +203,7 @@ fn speaks_bearer(api: Api) -> bool {
 }
 
 fn auth(provider: &str, message: String) -> ProviderError {
-    ProviderError::Auth { provider: provider.to_owned(), message }
+    ProviderError::Auth { provider: provider.to_owned(), status: None, message }
 }
 
 fn how_to_get(provider: &str) -> String {

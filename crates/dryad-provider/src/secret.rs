@@ -75,7 +75,7 @@ pub fn redact_error(mut error: ProviderError, secrets: &[Secret]) -> ProviderErr
         ProviderError::Auth { message, .. }
         | ProviderError::RateLimit { message, .. }
         | ProviderError::Overloaded { message, .. }
-        | ProviderError::ContextOverflow { message }
+        | ProviderError::ContextOverflow { message, .. }
         | ProviderError::BadRequest { message, .. }
         | ProviderError::Network { message }
         | ProviderError::StreamBroken { message }

@@ -217,7 +217,7 @@ async fn read(
 
 /// Hands a response over; what is none comes back.
 fn sort(frame: Result<InboundFrame, ParseFailure>, pending: &Pending) -> Option<Value> {
-    let InboundFrame { kind, fields } = match frame {
+    let InboundFrame { kind, id: _, fields } = match frame {
         Ok(frame) => frame,
         Err(failure) => {
             tracing::warn!("the program said something else than a frame: {failure}");

@@ -1,7 +1,9 @@
 //! Everything a handler works with.
 
+mod awaited;
 mod results;
 
+pub(crate) use awaited::Awaited;
 pub(crate) use results::Results;
 
 use crate::dialog::{Dialogs, NotifyType, UiRequest};
@@ -9,16 +11,16 @@ use crate::event::{PromptError, PromptStatus, WireEvent};
 use crate::handler::bash::BashRuns;
 use crate::handler::state::ToldState;
 use crate::host_tool::HostTools;
+use crate::id::Id;
 use crate::outbox::Outbox;
 use crate::program::Program;
 use crate::response::Label;
-use dryad_agent::agent::RunEnd;
+use dryad_agent::agent::{RunEnd, RunFailure};
 use dryad_agent::conversation::{Accepted, Conversation, Delivery};
 use dryad_protocol::message::UserMessage;
 use dryad_safety::clock::Clock;
 use futures_util::FutureExt as _;
 use results::PromptEnd;
-use serde_json::Value;
 use std::sync::Arc;
 
 /// Everything a handler works with.
@@ -31,6 +33,7 @@ pub(crate) struct Desk {
     pub(crate) clock: Clock,
     pub(crate) bash: BashRuns,
     pub(crate) results: Results,
+    pub(crate) awaited: Awaited,
     pub(crate) told_state: ToldState,
 }
 
@@ -63,25 +66,25 @@ impl Desk {
             Ok(accepted) => (true, accepted.run().await),
             Err(error) => {
                 self.outbox.answer(&label.failure(error.to_string()));
-                (false, RunEnd::Failed(error.to_string()))
+                (false, RunEnd::Failed(RunFailure::from(&error)))
             }
         };
         let (status, error) = match end {
             RunEnd::Completed => (PromptStatus::Completed, None),
             RunEnd::Cancelled => (PromptStatus::Aborted, None),
-            RunEnd::Failed(message) => (PromptStatus::Error, Some(self.asked_in_vain(message))),
+            RunEnd::Failed(failure) => (PromptStatus::Error, Some(self.asked_in_vain(failure))),
         };
         self.tell_results(self.results.end(PromptEnd { id: label.id, agent_invoked, status, error }));
     }
 
     /// Queues a prompt, which ends with the run that takes it.
-    pub(crate) fn queue_prompt(&self, id: Option<Value>, message: UserMessage, delivery: Delivery) {
+    pub(crate) fn queue_prompt(&self, id: Option<Id>, message: UserMessage, delivery: Delivery) {
         self.results.queue(id, || self.conversation.queue(message, delivery));
     }
 
     /// Tells that an acknowledged prompt came to nothing.
-    pub(crate) fn prompt_failed(&self, id: Option<Value>, message: String) {
-        let error = PromptError { message, retryable: true, provider: None, model: None };
+    pub(crate) fn prompt_failed(&self, id: Option<Id>, message: String) {
+        let error = PromptError { message, retryable: true, provider: None, model: None, http_status: None };
         let status = PromptStatus::Error;
         self.tell_results(vec![PromptEnd { id, agent_invoked: false, status, error: Some(error) }]);
     }
@@ -106,7 +109,7 @@ impl Desk {
         if ends.is_empty() {
             return;
         }
-        let session_settled = !self.conversation.is_streaming() && self.conversation.queues().is_empty();
+        let session_settled = self.is_settled();
         for PromptEnd { id, agent_invoked, status, error } in ends {
             self.outbox.send(&WireEvent::PromptResult { id, agent_invoked, status, session_settled, error });
         }
@@ -115,8 +118,21 @@ impl Desk {
         }
     }
 
-    fn asked_in_vain(&self, message: String) -> PromptError {
+    /// Tells that nothing is left to do, if that is so.
+    pub(crate) fn tell_settled(&self) {
+        if self.is_settled() {
+            self.outbox.send(&WireEvent::SessionSettled);
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        !self.conversation.is_streaming() && self.conversation.queues().is_empty() && self.awaited.none_waits()
+    }
+
+    fn asked_in_vain(&self, failure: RunFailure) -> PromptError {
+        let RunFailure { text, is_transient, http_status } = failure;
         let model = self.conversation.model();
-        PromptError { message, retryable: false, provider: Some(model.provider.clone()), model: Some(model.id.clone()) }
+        let (provider, model) = (Some(model.provider.clone()), Some(model.id.clone()));
+        PromptError { message: text, retryable: is_transient, provider, model, http_status }
     }
 }

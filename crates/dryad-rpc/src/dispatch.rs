@@ -3,10 +3,10 @@
 use crate::command::Command;
 use crate::desk::Desk;
 use crate::handler;
+use crate::id::Id;
 use crate::response::Reply;
 use dryad_agent::conversation::Accepted;
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 use std::sync::Arc;
 
 /// What carrying out a command has come to.
@@ -22,7 +22,7 @@ pub(crate) enum Outcome {
 }
 
 /// Carries out one command.
-pub(crate) async fn carry_out(desk: Arc<Desk>, command: Command, id: Option<Value>) -> Outcome {
+pub(crate) async fn carry_out(desk: Arc<Desk>, command: Command, id: Option<Id>) -> Outcome {
     match command {
         Command::Prompt(command) => handler::prompt::handle(&desk, command, id).await,
         Command::State(command) => Outcome::Answer(handler::state::handle(&desk, command)),

@@ -1,9 +1,9 @@
 //! Frames that tell of something and that only the wire knows: they come from no run.
 
+use crate::id::Id;
 use dryad_protocol::id::OperationId;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 /// Something that happened on the wire, told unasked.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -18,7 +18,7 @@ pub enum WireEvent {
     PromptResult {
         /// The command's id.
         #[serde(skip_serializing_if = "Option::is_none")]
-        id: Option<Value>,
+        id: Option<Id>,
         /// Whether a run was started.
         agent_invoked: bool,
         /// How it ended.
@@ -35,7 +35,7 @@ pub enum WireEvent {
     BashUpdate {
         /// The command's id.
         #[serde(skip_serializing_if = "Option::is_none")]
-        id: Option<Value>,
+        id: Option<Id>,
         /// Everything so far, or its two ends.
         output: String,
     },
@@ -88,4 +88,7 @@ pub struct PromptError {
     /// Which model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// What the server answered in the place of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http_status: Option<u16>,
 }

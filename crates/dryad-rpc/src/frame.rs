@@ -5,6 +5,10 @@
 //! has cut out of the stream. Only the outermost form is checked here: that it is an object with a
 //! `type`. What the rest means is decided by whoever handles that type.
 
+mod line;
+
+use crate::id::Id;
+use line::Line;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -42,7 +46,9 @@ pub(crate) fn encode_sized(frame: &impl Serialize, size: usize) -> io::Result<Ve
 pub struct InboundFrame {
     /// What the frame is, from its field `type`.
     pub kind: String,
-    /// Every field as it came, `type` and `id` included.
+    /// Its field `id` as it is written, unless there is none or it is `null`.
+    pub id: Option<Id>,
+    /// Every field, `type` and `id` included.
     pub fields: Map<String, Value>,
 }
 
@@ -79,19 +85,20 @@ impl InboundFrame {
     /// Reads a frame from the bytes of its line, the line ending left out.
     pub fn parse(line: &[u8]) -> Result<Self, ParseFailure> {
         let text = std::str::from_utf8(line).map_err(|error| ParseFailure::NotUtf8 { at: error.valid_up_to() })?;
-        let value: Value = match serde_json::from_str(text) {
-            Ok(value) => value,
+        let held = match serde_json::from_str(text) {
+            Ok(held) => held,
             Err(error) => match without_halves(line) {
                 Cow::Owned(whole) => serde_json::from_slice(&whole).map_err(ParseFailure::NotJson)?,
                 Cow::Borrowed(_) => return Err(ParseFailure::NotJson(error)),
             },
         };
-        let found = kind_of(&value);
-        let Value::Object(fields) = value else {
-            return Err(ParseFailure::NotAnObject { found });
-        };
-        let kind = fields.get("type").and_then(Value::as_str).ok_or(ParseFailure::NoType)?.to_owned();
-        Ok(Self { kind, fields })
+        match held {
+            Line::Object(fields, id) => {
+                let kind = fields.get("type").and_then(Value::as_str).ok_or(ParseFailure::NoType)?.to_owned();
+                Ok(Self { kind, id, fields })
+            }
+            Line::Other(found) => Err(ParseFailure::NotAnObject { found }),
+        }
     }
 }
 
@@ -118,17 +125,6 @@ fn without_halves(line: &[u8]) -> Cow<'_, [u8]> {
 fn escaped_unit(line: &[u8], at: usize) -> Option<u16> {
     let digits = line.get(at..at + 6)?.strip_prefix(b"\\u")?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
 }
 
 #[cfg(test)]

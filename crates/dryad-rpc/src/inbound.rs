@@ -24,7 +24,7 @@ pub(crate) enum Inbound {
 impl Inbound {
     /// Sorts a frame, or what stands in its place.
     pub(crate) fn sort(frame: Result<InboundFrame, ParseFailure>, ids: Ids) -> Self {
-        let InboundFrame { kind, mut fields } = match frame {
+        let InboundFrame { kind, id, mut fields } = match frame {
             Ok(frame) => frame,
             Err(failure) => return Self::Refused(unreadable(failure.to_string())),
         };
@@ -35,7 +35,7 @@ impl Inbound {
         if let Some(answer) = HostToolAnswer::read(&kind, &fields) {
             return Self::HostTool(answer);
         }
-        let id = fields.shift_remove("id").filter(|id| !id.is_null());
+        fields.shift_remove("id");
         let label = Label { id, command: kind };
         match Command::read(&label.command, fields) {
             Ok(command) => Self::Command(label, command),

@@ -17,6 +17,7 @@ pub mod event;
 pub mod extension;
 pub mod frame;
 pub mod host_tool;
+pub mod id;
 pub mod outbox;
 pub mod program;
 pub mod reader;

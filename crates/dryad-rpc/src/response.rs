@@ -1,5 +1,6 @@
 //! The one answer to a command.
 
+use crate::id::Id;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,7 +26,7 @@ pub(crate) enum Reply {
 pub struct Response<D = Value> {
     /// The command's id, exactly as it came; absent when it had none, and where the command could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<Value>,
+    pub id: Option<Id>,
     /// Always `response`.
     pub r#type: ResponseType,
     /// The command's name, or `parse`.
@@ -61,7 +62,7 @@ pub enum Ids {
 /// A command as its answer names it.
 #[derive(Clone, Debug)]
 pub(crate) struct Label {
-    pub(crate) id: Option<Value>,
+    pub(crate) id: Option<Id>,
     pub(crate) command: String,
 }
 
@@ -76,6 +77,11 @@ impl Reply {
 }
 
 impl Label {
+    /// Whether the command asks for a run.
+    pub(crate) fn is_prompt(&self) -> bool {
+        matches!(self.command.as_str(), "prompt" | "abort_and_prompt")
+    }
+
     /// A success.
     pub(crate) fn success(&self, data: Option<Arc<RawValue>>) -> Response<Arc<RawValue>> {
         Response { success: true, data, ..self.response(None) }

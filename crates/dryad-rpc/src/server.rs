@@ -174,6 +174,9 @@ impl Server {
                     return self.desk.outbox.answer(&label.failure(error));
                 }
                 self.begin_abort(&command);
+                if label.is_prompt() {
+                    self.desk.awaited.read();
+                }
                 self.waiting.push_back((label, command));
                 self.start_waiting();
             }
@@ -220,8 +223,15 @@ impl Server {
     /// Answers a command, and starts what follows from it.
     fn settle(&mut self, label: Label, outcome: Outcome) {
         let (desk, ids) = (self.desk.clone(), self.ids);
+        let is_owed = label.is_prompt() && desk.awaited.turn_came();
         match outcome {
-            Outcome::Answer(reply) => desk.outbox.answer(&label.answer(reply, ids)),
+            Outcome::Answer(reply) => {
+                desk.outbox.answer(&label.answer(reply, ids));
+                // A prompt that goes on tells it at its end.
+                if is_owed {
+                    desk.tell_settled();
+                }
+            }
             Outcome::Start(accepted) => {
                 let started = Reply::data(&Disposed { disposition: Disposition::Started });
                 desk.outbox.answer(&label.answer(started, ids));

@@ -1,6 +1,6 @@
 //! The wire as the program uses it: made first, given to the parts that talk to the host, then served.
 
-use crate::desk::{Desk, Results};
+use crate::desk::{Awaited, Desk, Results};
 use crate::dialog::Dialogs;
 use crate::event::WireEvent;
 use crate::extension::ExtensionErrors;
@@ -136,6 +136,7 @@ impl Wire {
             clock,
             bash,
             results,
+            awaited: Awaited::default(),
             told_state: ToldState::default(),
         };
         let ended = Server::new(Arc::new(desk), settings.ids, staged).run(input, quit).await;

@@ -163,7 +163,9 @@ impl Conversation {
         work: impl Future<Output = Result<T, ConversationError>>,
     ) -> Result<T, ConversationError> {
         let agreed = self.ask_hooks(occasion).await?;
-        let done = work.await?;
+        let done = work.await;
+        self.add_if_idle();
+        let done = done?;
         self.tell_hooks(agreed).await;
         Ok(done)
     }

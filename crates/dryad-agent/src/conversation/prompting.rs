@@ -6,7 +6,7 @@ use crate::agent::RunEnd;
 use crate::queue::Queued;
 use dryad_protocol::message::{CustomMessage, Message, UserMessage};
 use dryad_provider::error::ProviderError;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// A prompt that was accepted and holds the conversation. Dropping it without running it lets go.
 #[must_use = "nothing is asked before it runs"]
@@ -96,13 +96,6 @@ impl Conversation {
         Some(message)
     }
 
-    /// Adds something that happened beside the conversation, such as a command of the user: at once when
-    /// nothing goes on, else when the run is over, never between a call and its result.
-    pub fn add(&self, message: Message) {
-        self.inner.held_back.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(message));
-        self.add_if_idle();
-    }
-
     /// Ends whatever goes on: the wait for a retry, the request, the running tools, a compaction. Returns
     /// when it is over and told. The queues stay as they are.
     pub async fn abort(&self) {
@@ -122,22 +115,6 @@ impl Conversation {
     /// Returns when nothing goes on.
     pub async fn settled(&self) {
         self.inner.work.idle().await;
-    }
-
-    /// Adds what was held back, if nothing goes on. Whoever holds something back and whoever stops working
-    /// both ask for it, so that nothing is forgotten between the two.
-    fn add_if_idle(&self) {
-        if self.inner.work.job().is_none() {
-            self.add_held_back();
-        }
-    }
-
-    /// Adds what was held back.
-    pub(super) fn add_held_back(&self) {
-        let held = std::mem::take(&mut *self.inner.held_back.lock().unwrap_or_else(PoisonError::into_inner));
-        for message in held {
-            self.inner.agent.remember(&message);
-        }
     }
 }
 

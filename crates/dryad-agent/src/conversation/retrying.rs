@@ -3,7 +3,7 @@
 use super::Conversation;
 use super::going_on::Effort;
 use super::work::{Busy, Part};
-use crate::agent::RunEnd;
+use crate::agent::{RunEnd, RunFailure};
 use crate::models::Access;
 use crate::retry::ROLE;
 use crate::run::LastAnswer;
@@ -24,7 +24,7 @@ impl Conversation {
         busy: &Busy,
     ) -> Result<(), RunEnd> {
         let agent = &self.inner.agent;
-        let error = last.and_then(|last| last.error.as_ref()).map(ToString::to_string).unwrap_or_default();
+        let failure = last.and_then(|last| last.error.as_ref()).map(RunFailure::from).unwrap_or_default();
         let max_attempts = self.settings().retry.max_retries;
         let part = self.inner.work.part(Part::Retry, &busy.cancel);
         agent.attempts.count(attempt);
@@ -32,14 +32,14 @@ impl Conversation {
             attempt,
             max_attempts,
             delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-            error_message: &error,
+            error_message: &failure.text,
         });
         tokio::select! {
             biased;
             () = part.cancel.cancelled() => {
                 agent.attempts.over(agent.sink.as_ref(), RETRY_CANCELLED);
                 let aborted = busy.cancel.is_cancelled();
-                Err(if aborted { RunEnd::Cancelled } else { RunEnd::Failed(error) })
+                Err(if aborted { RunEnd::Cancelled } else { RunEnd::Failed(failure) })
             }
             () = tokio::time::sleep(delay) => {
                 self.forget(last);

@@ -99,7 +99,10 @@ impl Conversation {
         }
         let now = self.inner.agent.clock.now();
         let opening = Opening { places: &self.inner.places, cwd: None, here: &here, now };
-        let mut session = Session::open(path, &opening)?;
+        let mut session = {
+            let _alone = self.opens_file();
+            Session::open(path, &opening)?
+        };
         // Where nothing can be stored, the conversation does not go on.
         session.ensure_stored()?;
         self.install(&busy, session, Waiting::Forgotten)

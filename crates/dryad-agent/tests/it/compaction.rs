@@ -1,7 +1,7 @@
 //! Room that is made in the context, by itself and when asked for.
 
 use crate::stage::Simple;
-use crate::talk::{Home, Talk, quick};
+use crate::talk::{Home, Talk, bash, quick};
 use dryad_agent::agent::RunEnd;
 use dryad_agent::conversation::{ConversationError, Settings};
 use dryad_protocol::call::ToolResult;
@@ -114,7 +114,9 @@ async fn what_never_fits_fails_once_and_stays_in_the_conversation() {
     let replies = vec![chat::text("one"), chat::too_long(), chat::text("sum"), chat::text("short"), chat::too_long()];
     let talk = Talk::new(tight(), replies);
     talk.prompt("first").await;
-    assert!(matches!(talk.prompt(&long("second")).await, RunEnd::Failed(error) if error.contains("context too long")));
+    assert!(
+        matches!(talk.prompt(&long("second")).await, RunEnd::Failed(error) if error.text.contains("context too long"))
+    );
     assert_eq!(talk.server.requests().len(), 5);
     // Nothing can be summarised in a conversation of one message.
     let short = Talk::new(tight(), vec![chat::too_long()]);
@@ -203,6 +205,8 @@ async fn asking_for_room_ends_a_run_and_can_be_cancelled_itself() {
         },
         async {
             talk.server.requested(3).await.unwrap();
+            conversation.add(conversation.origin(), bash("meanwhile")).await;
+            assert_eq!(talk.told().len(), 4);
             conversation.abort_compaction();
         }
     );
@@ -211,7 +215,7 @@ async fn asking_for_room_ends_a_run_and_can_be_cancelled_itself() {
     let end = json!({"type": "compaction_end", "reason": "manual", "aborted": true, "willRetry": false});
     assert_eq!(talk.events("compaction_end"), [end]);
     assert_eq!(talk.events("auto_compaction_start"), Vec::<Value>::new());
-    assert_eq!(talk.told().len(), 4);
+    assert_eq!((talk.told().len(), talk.told().last().unwrap().as_str()), (5, "bash: meanwhile"));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use crate::stage::user;
 use crate::talk::{Talk, locked, quick};
-use dryad_agent::agent::RunEnd;
+use dryad_agent::agent::{RunEnd, RunFailure};
 use dryad_protocol::entry::EntryBody;
 use dryad_testkit::chat::{self, Chat};
 use dryad_testkit::loopback::Reply;
@@ -60,7 +60,8 @@ async fn a_stream_that_breaks_is_begun_anew() {
 async fn after_three_attempts_it_is_given_up() {
     let talk = Talk::new(quick(), vec![chat::overloaded(); 4]);
     let RunEnd::Failed(error) = talk.prompt("hi").await else { panic!("it was answered") };
-    assert!(error.contains("too much to do"), "{error}");
+    assert!(error.text.contains("too much to do"), "{error:?}");
+    assert_eq!((error.is_transient, error.http_status), (true, Some(503)));
     assert_eq!(talk.server.requests().len(), 4);
     let ends = talk.events("auto_retry_end");
     assert_eq!((&ends[0]["success"], &ends[0]["attempt"]), (&json!(false), &json!(3)));
@@ -71,7 +72,9 @@ async fn after_three_attempts_it_is_given_up() {
 #[tokio::test]
 async fn what_cannot_go_through_is_not_made_again() {
     let talk = Talk::new(quick(), vec![Reply::json(400, r#"{"error":{"message":"no such field"}}"#)]);
-    assert!(matches!(talk.prompt("hi").await, RunEnd::Failed(_)));
+    let text = "bad request (400): no such field".to_owned();
+    let failure = RunFailure { text, is_transient: false, http_status: Some(400) };
+    assert_eq!(talk.prompt("hi").await, RunEnd::Failed(failure));
     assert_eq!(talk.kinds(), ["agent_start", "agent_end", "agent_settled"]);
     let off = Talk::new(quick(), vec![chat::overloaded()]);
     off.conversation.set_auto_retry(false);

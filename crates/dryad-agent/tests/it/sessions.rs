@@ -1,13 +1,12 @@
 //! Whole sessions: recorded, opened again, branched, forked and walked through.
 
 use crate::stage::{Simple, user};
-use crate::talk::{Home, Talk, locked, quick};
+use crate::talk::{Home, Talk, bash, locked, quick};
 use dryad_agent::agent::RunEnd;
 use dryad_agent::conversation::{ConversationError, Summary};
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::entry::{EntryBody, TitleSource};
 use dryad_protocol::id::EntryId;
-use dryad_protocol::message::{BashExecutionMessage, Message};
 use dryad_protocol::thinking::ThinkingLevel;
 use dryad_safety::plan::Plan;
 use dryad_session::stats::Scope;
@@ -78,26 +77,43 @@ async fn models_are_found_cycled_and_refused() {
 async fn what_happens_beside_a_run_is_added_behind_it() {
     let talk = Talk::new(quick(), vec![Chat::new().text("x").unfinished()]);
     let (sink, conversation) = (talk.sink.clone(), talk.conversation.clone());
-    let bash = |command: &str| {
-        Message::BashExecution(BashExecutionMessage {
-            command: command.to_owned(),
-            output: String::new(),
-            exit_code: Some(0),
-            cancelled: false,
-            truncated: false,
-            full_output_path: None,
-            exclude_from_context: None,
-            timestamp: Default::default(),
-        })
-    };
-    talk.conversation.add(bash("before"));
+    talk.conversation.add(talk.conversation.origin(), bash("before")).await;
     tokio::join!(talk.prompt("go"), async {
         sink.wait_for("text_delta").await;
-        conversation.add(bash("during"));
+        conversation.add(conversation.origin(), bash("during")).await;
         assert_eq!(conversation.messages().len(), 2);
         conversation.abort().await;
     });
     assert_eq!(talk.told(), ["bash: before", "user: go", "assistant[aborted]: x", "bash: during"]);
+}
+
+#[tokio::test]
+async fn what_was_begun_in_a_session_is_added_there() {
+    let talk = Talk::new(quick(), vec![chat::text("one"), Chat::new().text("x").unfinished()]);
+    let (sink, conversation) = (talk.sink.clone(), talk.conversation.clone());
+    talk.prompt("first").await;
+    let (first, origin) = (talk.file(), conversation.origin());
+    conversation.new_session(None).await.unwrap();
+    let unstored = conversation.origin();
+    conversation.new_session(None).await.unwrap();
+    tokio::join!(talk.prompt("second"), async {
+        sink.wait_for("text_delta").await;
+        conversation.add(origin.clone(), bash("at once")).await;
+        conversation.add(unstored, bash("nowhere")).await;
+        conversation.abort().await;
+    });
+    assert_eq!(talk.told(), ["user: second", "assistant[aborted]: x"]);
+    // What another program has open waits until it can be written.
+    let held = std::fs::File::open(&first).unwrap();
+    held.lock().unwrap();
+    conversation.add(origin.clone(), bash("later")).await;
+    drop(held);
+    conversation.switch(&first).await.unwrap();
+    conversation.add(origin, bash("here again")).await;
+    let expected = ["user: first", "assistant[stop]: one", "bash: at once", "bash: later", "bash: here again"];
+    assert_eq!(talk.told(), expected);
+    let files = std::fs::read_dir(first.parent().unwrap()).unwrap().count();
+    assert_eq!(files, 2, "what nothing was said in is not stored");
 }
 
 #[tokio::test]

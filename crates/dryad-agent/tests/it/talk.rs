@@ -7,6 +7,7 @@ use dryad_agent::event_sink::EventSink;
 use dryad_agent::todos::Todos;
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::entry::{Entry, SessionHeader};
+use dryad_protocol::message::{BashExecutionMessage, Message};
 use dryad_protocol::model::Model;
 use dryad_protocol::thinking::ThinkingLevel;
 use dryad_protocol::time::Timestamp;
@@ -221,4 +222,18 @@ pub(crate) fn locked() -> Model {
     let keys = Arc::new(Keys::new(Arc::new(|_: &str| None), file.clone()));
     let listed = Models::new(file, keys).list("").into_iter().find(|listed| !listed.is_available);
     listed.unwrap().model
+}
+
+/// A command of the user that has ended.
+pub(crate) fn bash(command: &str) -> Message {
+    Message::BashExecution(BashExecutionMessage {
+        command: command.to_owned(),
+        output: String::new(),
+        exit_code: Some(0),
+        cancelled: false,
+        truncated: false,
+        full_output_path: None,
+        exclude_from_context: None,
+        timestamp: Default::default(),
+    })
 }

@@ -71,7 +71,7 @@ async fn a_request_that_fails_is_an_answer_with_an_error() {
     let script = Script::new().error(ScriptedErrorKind::Overloaded, "try later").text("better now");
     let mut stage = Stage::new(script);
     let end = stage.prompt("go").await;
-    assert!(matches!(&end, RunEnd::Failed(error) if error.contains("try later")), "{end:?}");
+    assert!(matches!(&end, RunEnd::Failed(error) if error.text.contains("try later")), "{end:?}");
     let lines = stage.sink.lines();
     assert_eq!(
         lines[4..],

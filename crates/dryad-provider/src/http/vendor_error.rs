@@ -104,11 +104,11 @@ pub(super) fn status_error(
         false => text.message,
     };
     match status {
-        401 | 403 => ProviderError::Auth { provider: provider.to_owned(), message },
+        401 | 403 => ProviderError::Auth { provider: provider.to_owned(), status: Some(status), message },
         429 => ProviderError::RateLimit { status, message, retry_after },
-        413 => ProviderError::ContextOverflow { message },
-        _ if is_overflow => ProviderError::ContextOverflow { message },
-        _ if is_key_trouble => ProviderError::Auth { provider: provider.to_owned(), message },
+        413 => ProviderError::ContextOverflow { status: Some(status), message },
+        _ if is_overflow => ProviderError::ContextOverflow { status: Some(status), message },
+        _ if is_key_trouble => ProviderError::Auth { provider: provider.to_owned(), status: Some(status), message },
         404 => ProviderError::BadRequest { status, message: format!("model or path not found at {url}: {message}") },
         501 | 505 => ProviderError::BadRequest { status, message },
         408 | 500.. => ProviderError::Overloaded { status, message, retry_after },
@@ -132,11 +132,11 @@ pub fn stream_error(provider: &str, kind: &str, message: String) -> ProviderErro
     let is_busy = says_kind(&busy) || says_kind(&["504", "529"]);
     let message = if text.message.is_empty() { "the server gave no reason".to_owned() } else { text.message.clone() };
     if is_overflow {
-        ProviderError::ContextOverflow { message }
+        ProviderError::ContextOverflow { status: None, message }
     } else if is_limit {
         ProviderError::RateLimit { status: STATUS, message, retry_after: None }
     } else if is_auth {
-        ProviderError::Auth { provider: provider.to_owned(), message }
+        ProviderError::Auth { provider: provider.to_owned(), status: None, message }
     } else if is_busy {
         ProviderError::Overloaded { status: STATUS, message, retry_after: None }
     } else {

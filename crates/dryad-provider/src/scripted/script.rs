@@ -194,10 +194,10 @@ impl From<&ScriptedError> for ProviderError {
         let message = error.message.clone();
         let retry_after = error.retry_after_ms.map(Duration::from_millis);
         match error.kind {
-            ScriptedErrorKind::Auth => Self::Auth { provider: super::PROVIDER.to_owned(), message },
+            ScriptedErrorKind::Auth => Self::Auth { provider: super::PROVIDER.to_owned(), status: Some(401), message },
             ScriptedErrorKind::RateLimit => Self::RateLimit { status: 429, message, retry_after },
             ScriptedErrorKind::Overloaded => Self::Overloaded { status: 503, message, retry_after },
-            ScriptedErrorKind::ContextOverflow => Self::ContextOverflow { message },
+            ScriptedErrorKind::ContextOverflow => Self::ContextOverflow { status: Some(413), message },
             ScriptedErrorKind::BadRequest => Self::BadRequest { status: 400, message },
             ScriptedErrorKind::Network => Self::Network { message },
             ScriptedErrorKind::StreamBroken => Self::StreamBroken { message },

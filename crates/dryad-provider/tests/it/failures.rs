@@ -92,7 +92,8 @@ async fn a_key_that_cannot_be_sent() {
     let mut model = model(CHAT, "http://127.0.0.1:1");
     model.headers.insert("Authorization".to_owned(), "Bearer one\ntwo".to_owned());
     let message = "the key for the header `Authorization` has characters that cannot be sent".to_owned();
-    assert_eq!(fail(&model, http()).await, ProviderError::Auth { provider: "acme".to_owned(), message });
+    let expected = ProviderError::Auth { provider: "acme".to_owned(), status: None, message };
+    assert_eq!(fail(&model, http()).await, expected);
 }
 
 #[tokio::test]
@@ -100,7 +101,7 @@ async fn a_wrong_key() {
     let body = format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}","code":"invalid_api_key"}}}}"#);
     check(
         Reply::json(401, body),
-        expect![[r#"Auth { provider: "acme", message: "Incorrect API key provided: [secret]" }"#]],
+        expect![[r#"Auth { provider: "acme", status: Some(401), message: "Incorrect API key provided: [secret]" }"#]],
     )
     .await;
 }
@@ -129,7 +130,7 @@ async fn an_overloaded_server() {
 #[tokio::test]
 async fn a_conversation_that_is_too_long() {
     let body = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 2 > 1"}}"#;
-    let expect = expect![[r#"ContextOverflow { message: "prompt is too long: 2 > 1" }"#]];
+    let expect = expect![[r#"ContextOverflow { status: Some(400), message: "prompt is too long: 2 > 1" }"#]];
     check_with(http(), ANTHROPIC, Reply::json(400, body), expect).await;
 }
 

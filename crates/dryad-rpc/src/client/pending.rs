@@ -1,7 +1,6 @@
 //! Commands that wait for their answer.
 
 use crate::response::Response;
-use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
@@ -35,8 +34,7 @@ impl Pending {
     pub(super) fn answer(&self, response: Response) -> Option<Response> {
         let mut state = self.state();
         let id = match &response.id {
-            Some(Value::String(id)) => Some(id.clone()),
-            Some(_) => None,
+            Some(id) => id.to_text(),
             None if state.waiting.len() == 1 => state.waiting.keys().next().cloned(),
             None => None,
         };

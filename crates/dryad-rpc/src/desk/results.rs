@@ -4,8 +4,8 @@
 //! nobody gets any more was aborted, and one that still waits when a run is over waits for the next.
 
 use crate::event::{PromptError, PromptStatus};
+use crate::id::Id;
 use dryad_agent::queue::{Fate, Queued};
-use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The prompts whose end is still to be told.
@@ -18,13 +18,13 @@ pub(crate) struct Results {
 struct State {
     /// Prompts that have begun and not been told.
     running: usize,
-    queued: Vec<(Option<Value>, Queued)>,
+    queued: Vec<(Option<Id>, Queued)>,
 }
 
 /// How a prompt ended.
 #[derive(Clone)]
 pub(crate) struct PromptEnd {
-    pub(crate) id: Option<Value>,
+    pub(crate) id: Option<Id>,
     pub(crate) agent_invoked: bool,
     pub(crate) status: PromptStatus,
     pub(crate) error: Option<PromptError>,
@@ -37,7 +37,7 @@ impl Results {
     }
 
     /// Queues a prompt. No end is looked for meanwhile, so that none is missed.
-    pub(crate) fn queue(&self, id: Option<Value>, queue: impl FnOnce() -> Queued) {
+    pub(crate) fn queue(&self, id: Option<Id>, queue: impl FnOnce() -> Queued) {
         let mut state = self.state();
         state.queued.push((id, queue()));
     }
@@ -73,12 +73,12 @@ impl Results {
 }
 
 impl PromptEnd {
-    fn aborted(id: Option<Value>) -> Self {
+    fn aborted(id: Option<Id>) -> Self {
         Self { id, agent_invoked: false, status: PromptStatus::Aborted, error: None }
     }
 
     /// The end of one that was queued meanwhile.
-    fn of_queued(&self, id: Option<Value>, fate: Fate) -> Self {
+    fn of_queued(&self, id: Option<Id>, fate: Fate) -> Self {
         match fate {
             Fate::Taken => Self { id, ..self.clone() },
             Fate::Waits | Fate::Forgotten => Self::aborted(id),

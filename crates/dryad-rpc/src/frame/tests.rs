@@ -59,6 +59,21 @@ fn a_frame_keeps_every_field_in_order() {
 }
 
 #[test]
+fn an_id_is_kept_as_it_is_written() {
+    let id = |line: &str| InboundFrame::parse(line.as_bytes()).unwrap().id;
+    for written in ["12345678901234567890123", "1.10", "-0", r#""\u0041""#, r#"[ 1e2 , {"a":1.0} ]"#, "false"] {
+        let line = format!(r#"{{ "type" : "t" , "id" : {written} }}"#);
+        assert_eq!(id(&line).unwrap().as_json(), written);
+    }
+    assert_eq!(id(r#"{"type":"t","id":null}"#), None);
+    assert_eq!(id(r#"{"type":"t"}"#), None);
+    assert_eq!(id(r#"{"id":1.0,"type":"t","\u0069d":2.0}"#).unwrap().as_json(), "2.0");
+    assert_eq!(id(r#"{"type":"t","id":"\ud83d"}"#).unwrap().to_text().unwrap(), "\u{fffd}");
+    let deep = format!(r#"{{"type":"t","id":{}1{}}}"#, "[".repeat(200), "]".repeat(200));
+    assert!(failure(deep.as_bytes()).contains("recursion limit exceeded"));
+}
+
+#[test]
 fn half_a_character_is_replaced_and_the_rest_kept() {
     let said = |line: &str| {
         let frame = InboundFrame::parse(line.as_bytes()).unwrap();

@@ -1,18 +1,18 @@
 //! Commands of the user, beside the conversation.
 //!
-//! A command runs beside the queue, so that `abort_bash` reaches it. When it has ended it joins the
-//! conversation: at once when nothing goes on, else after the run.
+//! A command runs beside the queue, so that `abort_bash` reaches it. When it has ended it joins the session that it was
+//! begun in: at once when nothing goes on there, else after the run.
 
 use crate::command::BashCommand;
 use crate::data::BashResult;
 use crate::desk::Desk;
 use crate::dispatch::Outcome;
 use crate::event::WireEvent;
+use crate::id::Id;
 use crate::program::{SHOWN_BYTES, ShellRun};
 use crate::response::Reply;
 use dryad_protocol::command::CommandEnd;
 use dryad_protocol::message::{BashExecutionMessage, Message};
-use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
@@ -37,11 +37,17 @@ impl BashRuns {
     }
 }
 
-pub(crate) fn handle(desk: &Arc<Desk>, command: BashCommand, id: Option<Value>) -> Outcome {
+pub(crate) fn handle(desk: &Arc<Desk>, command: BashCommand, id: Option<Id>) -> Outcome {
     match command {
         BashCommand::Bash { command, exclude_from_context } => {
-            let (desk, cancel) = (desk.clone(), desk.bash.next());
-            Outcome::Beside(Box::pin(async move { run(&desk, command, exclude_from_context, id, &cancel).await }))
+            let (desk, origin, cancel) = (desk.clone(), desk.conversation.origin(), desk.bash.next());
+            Outcome::Beside(Box::pin(async move {
+                let (reply, message) = run(&desk, command, exclude_from_context, id, &cancel).await;
+                if let Some(message) = message {
+                    desk.conversation.add(origin, message).await;
+                }
+                reply
+            }))
         }
         BashCommand::AbortBash => {
             desk.bash.cancel_all();
@@ -50,14 +56,15 @@ pub(crate) fn handle(desk: &Arc<Desk>, command: BashCommand, id: Option<Value>) 
     }
 }
 
+/// Runs a command to its end: the answer to it, and what the session keeps of it.
 async fn run(
     desk: &Desk,
     command: String,
     exclude_from_context: Option<bool>,
-    id: Option<Value>,
+    id: Option<Id>,
     cancel: &CancellationToken,
-) -> Reply {
-    let key = format!("bash {}", id.as_ref().map(Value::to_string).unwrap_or_default());
+) -> (Reply, Option<Message>) {
+    let key = format!("bash {}", id.as_ref().map(Id::as_json).unwrap_or_default());
     let on_update = |output: String| {
         if !output.is_empty() {
             desk.outbox.send_state_of(&key, &WireEvent::BashUpdate { id: id.clone(), output });
@@ -65,10 +72,10 @@ async fn run(
     };
     let ended = match desk.program.run_shell(&command, cancel, &on_update).await {
         Ok(ended) => ended,
-        Err(error) => return Reply::Refused(error),
+        Err(error) => return (Reply::Refused(error), None),
     };
     let result = told(ended);
-    desk.conversation.add(Message::BashExecution(BashExecutionMessage {
+    let message = Message::BashExecution(BashExecutionMessage {
         command,
         output: result.output.clone(),
         exit_code: result.exit_code,
@@ -77,8 +84,8 @@ async fn run(
         full_output_path: result.full_output_path.as_ref().map(|path| path.display().to_string()),
         exclude_from_context: exclude_from_context.filter(|exclude| *exclude),
         timestamp: desk.clock.now(),
-    }));
-    Reply::data(&result)
+    });
+    (Reply::data(&result), Some(message))
 }
 
 fn told(ended: ShellRun) -> BashResult {

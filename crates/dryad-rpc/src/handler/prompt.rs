@@ -4,13 +4,13 @@ use crate::command::{Given, PromptCommand, StreamingBehavior};
 use crate::data::{Disposed, Disposition};
 use crate::desk::Desk;
 use crate::dispatch::Outcome;
+use crate::id::Id;
 use crate::response::Reply;
 use dryad_agent::conversation::{Accepted, Delivery};
 use dryad_protocol::content::{ImageBlock, UserBlock};
 use dryad_protocol::message::{FileMentionMessage, Message, UserMessage};
-use serde_json::Value;
 
-pub(crate) async fn handle(desk: &Desk, command: PromptCommand, id: Option<Value>) -> Outcome {
+pub(crate) async fn handle(desk: &Desk, command: PromptCommand, id: Option<Id>) -> Outcome {
     match command {
         PromptCommand::Prompt { message, images, streaming_behavior } => {
             prompt(desk, said(desk, message, images), streaming_behavior, id)
@@ -30,7 +30,7 @@ pub(crate) async fn handle(desk: &Desk, command: PromptCommand, id: Option<Value
     }
 }
 
-fn prompt(desk: &Desk, message: UserMessage, behavior: Option<Given<StreamingBehavior>>, id: Option<Value>) -> Outcome {
+fn prompt(desk: &Desk, message: UserMessage, behavior: Option<Given<StreamingBehavior>>, id: Option<Id>) -> Outcome {
     let behavior = behavior.map(|given| given.known("streamingBehavior", &StreamingBehavior::ALL)).transpose();
     let behavior = match behavior {
         Ok(behavior) => behavior,

@@ -212,9 +212,9 @@ impl Played {
         match &self.end {
             RunEnd::Completed => Ok(Exit::Done),
             RunEnd::Cancelled => Err(Failure::cancelled()),
-            RunEnd::Failed(message) => {
+            RunEnd::Failed(failure) => {
                 let hint = last_error.get().as_ref().and_then(provider_hint);
-                Err(Failure { hint, ..Failure::failed(message) })
+                Err(Failure { hint, ..Failure::failed(&failure.text) })
             }
         }
     }

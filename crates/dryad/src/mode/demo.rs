@@ -95,7 +95,7 @@ async fn play(project: &Project, stops: &Stops) -> Result<Vec<Operation>, Failur
             Ok(operations)
         }
         RunEnd::Completed => Err(Failure::failed("the demo ended, but the file it was to mend is not mended")),
-        RunEnd::Failed(message) => Err(Failure::failed(format!("the demo did not go as scripted: {message}"))
+        RunEnd::Failed(failure) => Err(Failure::failed(format!("the demo did not go as scripted: {}", failure.text))
             .hint("`dryad doctor` tells whether a shell was found.")),
         RunEnd::Cancelled => Err(Failure::cancelled()),
     }

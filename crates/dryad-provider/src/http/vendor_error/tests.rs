@@ -42,13 +42,15 @@ fn a_text_in_no_known_shape_is_shown_in_short() {
 fn statuses_have_their_meaning() {
     let body = r#"{"error":{"message":"m"}}"#;
     let m = || "m".to_owned();
-    assert_eq!(error(401, body), ProviderError::Auth { provider: "acme".into(), message: m() });
-    assert_eq!(error(403, body), ProviderError::Auth { provider: "acme".into(), message: m() });
+    for status in [401, 403] {
+        let expected = ProviderError::Auth { provider: "acme".into(), status: Some(status), message: m() };
+        assert_eq!(error(status, body), expected);
+    }
     assert_eq!(error(429, body), ProviderError::RateLimit { status: 429, message: m(), retry_after: None });
     for status in [500, 502, 503, 504, 529] {
         assert_eq!(error(status, body), ProviderError::Overloaded { status, message: m(), retry_after: None });
     }
-    assert_eq!(error(413, body), ProviderError::ContextOverflow { message: m() });
+    assert_eq!(error(413, body), ProviderError::ContextOverflow { status: Some(413), message: m() });
     for status in [400, 402, 422] {
         assert_eq!(error(status, body), ProviderError::BadRequest { status, message: m() });
     }
@@ -70,11 +72,12 @@ fn every_vendors_overflow_is_an_overflow() {
     ];
     for text in texts {
         let body = serde_json::json!({"error": {"message": text}}).to_string();
-        assert_eq!(error(400, &body), ProviderError::ContextOverflow { message: text.to_owned() });
-        assert_eq!(stream_error("acme", "", text.into()), ProviderError::ContextOverflow { message: text.into() });
+        let overflow = |status| ProviderError::ContextOverflow { status, message: text.to_owned() };
+        assert_eq!(error(400, &body), overflow(Some(400)));
+        assert_eq!(stream_error("acme", "", text.into()), overflow(None));
     }
     let body = r#"{"error":{"message":"no","code":"context_length_exceeded"}}"#;
-    assert_eq!(error(400, body), ProviderError::ContextOverflow { message: "no".to_owned() });
+    assert_eq!(error(400, body), ProviderError::ContextOverflow { status: Some(400), message: "no".to_owned() });
 }
 
 #[test]
@@ -94,6 +97,7 @@ fn errors_inside_a_stream_are_typed() {
         of("rate_limit_error"),
         ProviderError::RateLimit { status: 200, message: message.clone(), retry_after: None }
     );
-    assert_eq!(of("authentication_error"), ProviderError::Auth { provider: "acme".into(), message: message.clone() });
+    let refused = ProviderError::Auth { provider: "acme".into(), status: None, message: message.clone() };
+    assert_eq!(of("authentication_error"), refused);
     assert_eq!(of("invalid_request_error"), ProviderError::BadRequest { status: 200, message });
 }

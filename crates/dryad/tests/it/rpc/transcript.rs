@@ -5,6 +5,7 @@
 //! | `# …` | a remark |
 //! | `script […]` | the steps of the scripted model |
 //! | `answer [{…}]` | the events of one answer of a model on loopback, whose address is `$server` |
+//! | `refusal N {…}` | the status and the body of an answer of that model that is none |
 //! | `file NAME "…"` | a file of the workspace |
 //! | `setting {…}`, `home NAME {…}` | the user's settings, another file of the user's |
 //! | `env NAME=VALUE`, `args …` | how the program is started |
@@ -12,7 +13,9 @@
 //! | `raw "…"`, `hex …` | sent as it is, a line feed behind it |
 //! | `< {…}` | received next, but for frames that only accompany others |
 //! | `<~ {…}` | received next; several of these in any order |
+//! | `exactly "…"` | received next, byte for byte |
 //! | `deltas "…"` | the next deltas together |
+//! | `strict TYPE` | frames of this type do not only accompany others here: each is expected |
 //! | `check NAME "…"`, `missing NAME` | what the workspace holds by then |
 //! | `close`, `term` | the host closes its side, or sends a signal |
 //! | `nonsense` | what is sent need not follow the schema |
@@ -69,12 +72,15 @@ enum Step {
     Setting(Value),
     Home(String, Value),
     Answer(Vec<Value>),
+    Refusal(u16, String),
     Environment(String, String),
     Arguments(Vec<String>),
     Send(Value),
     Bytes(Vec<u8>),
     Receive(Value),
     ReceiveAny(Vec<Value>),
+    Exactly(String),
+    Strict(String),
     Deltas(String),
     Check(String, Option<String>),
     Close,
@@ -112,6 +118,10 @@ impl Transcript {
                 },
                 "script" => Step::Script(json()?),
                 "answer" => Step::Answer(serde_json::from_str(rest).map_err(at)?),
+                "refusal" => {
+                    let (status, body) = rest.split_once(' ').unwrap();
+                    Step::Refusal(status.parse().unwrap(), body.to_owned())
+                }
                 "setting" => Step::Setting(json()?),
                 "home" => {
                     let (name, content) = rest.split_once(' ').unwrap();
@@ -119,6 +129,8 @@ impl Transcript {
                 }
                 ">" => Step::Send(json()?),
                 "<" => Step::Receive(json()?),
+                "exactly" => Step::Exactly(serde_json::from_str(rest).map_err(at)?),
+                "strict" => Step::Strict(rest.to_owned()),
                 "deltas" => Step::Deltas(serde_json::from_str(rest).map_err(at)?),
                 "raw" => Step::Bytes(serde_json::from_str::<String>(rest).map_err(at)?.into_bytes()),
                 "hex" => Step::Bytes(rest.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()),
@@ -168,6 +180,8 @@ struct Host {
     seen: Vec<String>,
     /// Whether what is sent follows the published schema.
     sends_sense: bool,
+    /// Frames that may come between those that are expected.
+    companions: Vec<&'static str>,
     /// The model on loopback.
     _server: Option<Loopback>,
 }
@@ -211,13 +225,16 @@ impl Host {
         });
         let input = program.stdin.take();
         let sends_sense = !steps.iter().any(|(_, step)| matches!(step, Step::Nonsense));
-        Self { program, input, lines, names, seen: Vec::new(), sends_sense, _server: server }
+        let is_strict = |kind: &str| steps.iter().any(|(_, step)| matches!(step, Step::Strict(of) if of == kind));
+        let companions = COMPANIONS.into_iter().filter(|kind| !is_strict(kind)).collect();
+        Self { program, input, lines, names, seen: Vec::new(), sends_sense, companions, _server: server }
     }
 
     fn step(&mut self, scene: &Scene, step: &Step) -> Result<(), String> {
         match step {
             Step::Script(_) | Step::File(..) | Step::Setting(_) | Step::Home(..) | Step::Answer(_) => Ok(()),
-            Step::Environment(..) | Step::Arguments(_) | Step::Nonsense => Ok(()),
+            Step::Refusal(..) | Step::Environment(..) | Step::Arguments(_) => Ok(()),
+            Step::Strict(_) | Step::Nonsense => Ok(()),
             Step::Send(frame) => {
                 let frame = filled(frame, &self.names);
                 if self.sends_sense {
@@ -228,6 +245,7 @@ impl Host {
             Step::Bytes(bytes) => self.send(bytes),
             Step::Receive(pattern) => self.receive(&mut vec![pattern.clone()]),
             Step::ReceiveAny(patterns) => self.receive(&mut patterns.clone()),
+            Step::Exactly(line) => self.exactly(line),
             Step::Deltas(text) => self.deltas(text),
             Step::Check(name, content) => {
                 let found = std::fs::read_to_string(scene.work().join(name)).ok();
@@ -263,11 +281,27 @@ impl Host {
             });
             match fitting {
                 Some(position) => drop(patterns.remove(position)),
-                None if COMPANIONS.iter().any(|kind| frame["type"] == *kind) => {}
+                None if self.is_companion(&frame) => {}
                 None => return Err(format!("expected {}\n  received {frame}", json!(patterns))),
             }
         }
         Ok(())
+    }
+
+    fn exactly(&mut self, expected: &str) -> Result<(), String> {
+        loop {
+            let (line, frame) = self.next_line()?;
+            if line == expected {
+                return Ok(());
+            }
+            if !self.is_companion(&frame) {
+                return Err(format!("expected {expected}\n  received {line}"));
+            }
+        }
+    }
+
+    fn is_companion(&self, frame: &Value) -> bool {
+        self.companions.iter().any(|kind| frame["type"] == *kind)
     }
 
     fn deltas(&mut self, text: &str) -> Result<(), String> {
@@ -287,6 +321,10 @@ impl Host {
     }
 
     fn next(&mut self) -> Result<Value, String> {
+        Ok(self.next_line()?.1)
+    }
+
+    fn next_line(&mut self) -> Result<(String, Value), String> {
         let line = self.lines.recv_timeout(LIMIT).map_err(|error| {
             let last = self.seen.iter().rev().take(4).rev().cloned().collect::<Vec<_>>().join("\n  ");
             match error {
@@ -297,7 +335,7 @@ impl Host {
         self.seen.push(line.chars().take(300).collect());
         let frame = serde_json::from_str(&line).map_err(|error| format!("no frame: {error}: {line}"))?;
         check(&OUTBOUND, &frame)?;
-        Ok(frame)
+        Ok((line, frame))
     }
 
     fn exit(&mut self, code: i32) -> Result<(), String> {
@@ -305,7 +343,7 @@ impl Host {
             match self.lines.recv_timeout(LIMIT) {
                 Ok(line) => {
                     let frame: Value = serde_json::from_str(&line).map_err(|error| error.to_string())?;
-                    if !COMPANIONS.iter().any(|kind| frame["type"] == *kind) {
+                    if !self.is_companion(&frame) {
                         return Err(format!("received {frame}"));
                     }
                 }
@@ -322,6 +360,7 @@ impl Host {
 fn server(steps: &[(usize, Step)]) -> Option<Loopback> {
     let answers = steps.iter().filter_map(|(_, step)| match step {
         Step::Answer(given) => Some(Reply::sse(events(given.iter().cloned()))),
+        Step::Refusal(status, body) => Some(Reply::json(*status, body.as_str())),
         _ => None,
     });
     let answers: Vec<Reply> = answers.collect();
