@@ -16,18 +16,23 @@ pub(crate) fn measure(root: &Path, figures: &mut Figures) -> Outcome<()> {
     let place = Place::new(root)?;
     let paths = fill(&place.tree)?;
     place.workspace.vault()?.sync()?;
-    let (mut applied, mut undone, mut by_hand) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut planned_and_applied, mut applied) = (Vec::new(), Vec::new());
+    let (mut undone, mut by_hand) = (Vec::new(), Vec::new());
     let mut growth = None;
     for round in 1..=ROUNDS {
-        let mut planned = Planned::default();
-        for path in &paths {
-            planned.write(path, edited(fs::read(path)?, round))?;
+        let texts = paths.iter().map(|path| Ok(edited(fs::read(path)?, round))).collect::<Outcome<Vec<_>>>()?;
+        let (mut planned, started) = (Planned::default(), Instant::now());
+        for (path, text) in paths.iter().zip(texts) {
+            planned.write(path, text)?;
         }
+        let planning = milliseconds(started);
         by_hand.push(write_by_hand(root, &paths, round)?);
         settle(root)?;
         let before =
             if growth.is_none() { (place.workspace.vault()?.usage()?.bytes, place.remembered()?) } else { (0, 0) };
-        applied.push(place.apply(planned)?);
+        let applying = place.apply(planned)?;
+        applied.push(applying);
+        planned_and_applied.push(planning + applying);
         if growth.is_none() {
             growth = Some((place.workspace.vault()?.usage()?.bytes - before.0, place.remembered()? - before.1));
         }
@@ -35,6 +40,7 @@ pub(crate) fn measure(root: &Path, figures: &mut Figures) -> Outcome<()> {
         undone.push(place.undo()?);
         settle(root)?;
     }
+    add_median(figures, "many_planned_and_applied", planned_and_applied);
     add_median(figures, "many_applied", applied);
     add_median(figures, "many_undone", undone);
     add_median(figures, "many_by_hand", by_hand);
