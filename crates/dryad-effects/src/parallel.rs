@@ -5,8 +5,9 @@
 //! in the order of the items, whoever worked on them.
 
 use std::panic::resume_unwind;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 
 /// So many items are worked on one after the other: threads would cost more.
@@ -54,6 +55,38 @@ pub fn in_parts<T: Sync, R: Send, E: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Does `first` on all of `items`, part by part in one thread, and `then` on every part that it is done with, in the
+/// others. For work that the kernel does one after the other, whoever asks: threads would only wait for each other.
+/// What comes back is in no order.
+pub fn one_then_others<T: Sync, R: Send, E: Send>(
+    items: &[T],
+    first: impl Fn(&[T]) -> Result<(), E>,
+    then: impl Fn(&[T]) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let (done, parts) = channel();
+    let (parts, then) = (Mutex::new(parts), &then);
+    let follow = || std::iter::from_fn(|| next(&parts)).map(then).collect::<Result<Vec<R>, E>>();
+    let others = if items.len() <= FEW { 0 } else { threads() - 1 };
+    thread::scope(|scope| {
+        let others: Vec<_> = (0..others).map(|_| scope.spawn(follow)).collect();
+        let firsts = items.chunks(PART).try_for_each(|part| {
+            first(part)?;
+            // Nobody is there any more after an error, which is told below.
+            done.send(part).ok();
+            Ok(())
+        });
+        drop(done);
+        let own = firsts.and_then(|()| follow());
+        let all = others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        all.fold(own, |all, more| Ok([all?, more?].into_iter().flatten().collect()))
+    })
+}
+
+/// The next part that is done.
+fn next<'i, T>(parts: &Mutex<Receiver<&'i [T]>>) -> Option<&'i [T]> {
+    parts.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
 fn threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS))
@@ -81,6 +114,30 @@ mod tests {
         });
         assert_eq!(result, Err("first"));
         assert!(begun.into_inner() <= items.len().div_ceil(PART));
+    }
+
+    #[test]
+    fn what_follows_sees_every_part_that_is_done() {
+        for count in [0, 3, 10_000] {
+            let items: Vec<usize> = (0..count).collect();
+            let done = AtomicUsize::new(0);
+            let first = |part: &[usize]| Ok::<_, ()>(drop(done.fetch_add(part.len(), Ordering::SeqCst)));
+            let then = |part: &[usize]| {
+                assert!(part.iter().all(|item| *item < done.load(Ordering::SeqCst)));
+                Ok(part.to_vec())
+            };
+            let mut followed = one_then_others(&items, first, then).unwrap().concat();
+            followed.sort_unstable();
+            assert_eq!(followed, items);
+        }
+    }
+
+    #[test]
+    fn an_error_ends_what_comes_first_and_what_follows() {
+        let items: Vec<usize> = (0..10_000).collect();
+        let fails = |part: &[usize]| if part.contains(&5000) { Err("it") } else { Ok(()) };
+        assert_eq!(one_then_others(&items, fails, |_| Ok(())).unwrap_err(), "it");
+        assert_eq!(one_then_others(&items, |_| Ok(()), fails).unwrap_err(), "it");
     }
 
     #[test]

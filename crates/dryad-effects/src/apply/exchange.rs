@@ -1,7 +1,7 @@
 //! Exchanges a file with a slot in the vault and looks at both sides at once.
 //!
-//! The kernel makes renames between directories one after the other; what one thread exchanges another can read
-//! meanwhile. So every file is proven right after its own exchange instead of after all of them.
+//! The kernel makes renames between directories one after the other, so one thread makes all of them. What it is done
+//! with is proven by the others meanwhile, instead of after the last.
 
 use super::clear::{Writers, found};
 use super::slots::Berth;
@@ -9,6 +9,7 @@ use super::swap::swap;
 use super::unit::Unit;
 use super::{ApplyError, io_error};
 use crate::fingerprint::{Sighting, Stamp, see};
+use crate::parallel::one_then_others;
 use crate::vault::Mark;
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::Image;
@@ -28,10 +29,19 @@ pub(super) struct Exchanged {
     rotten: Vec<FilePath>,
 }
 
+/// Exchanges the files of units whose slots lie in the vault, and looks at what came of it.
+pub(super) fn exchange(units: &[&Unit]) -> Result<Exchanged, ApplyError> {
+    let swap_part = |part: &[&Unit]| part.iter().try_for_each(|unit| swap(unit));
+    let look_part = |part: &[&Unit]| {
+        let mut seen = Exchanged::default();
+        part.iter().try_for_each(|unit| seen.look(unit)).map(|()| seen)
+    };
+    Ok(one_then_others(units, swap_part, look_part)?.into_iter().fold(Exchanged::default(), Exchanged::and))
+}
+
 impl Exchanged {
-    /// Exchanges the file of a unit whose slot lies in the vault, and looks at what came of it.
-    pub(super) fn exchange(&mut self, unit: &Unit) -> Result<(), ApplyError> {
-        swap(unit)?;
+    /// Looks at what came of the exchange of a unit.
+    fn look(&mut self, unit: &Unit) -> Result<(), ApplyError> {
         let Some(own) = unit.own() else { return Ok(()) };
         let (left, metadata) =
             found(&unit.slot, &own.before, Writers::Possible).map_err(io_error("read", unit.path()))?;
@@ -53,7 +63,7 @@ impl Exchanged {
     }
 
     /// Both together.
-    pub(super) fn and(mut self, other: Self) -> Self {
+    fn and(mut self, other: Self) -> Self {
         self.marks.extend(other.marks);
         self.unproven.extend(other.unproven);
         self.stale.extend(other.stale);

@@ -1,6 +1,6 @@
 //! The moment itself: one rename per unit, and the way back.
 
-use super::exchange::Exchanged;
+use super::exchange::{Exchanged, exchange};
 use super::slots::Berth;
 use super::unit::{Step, Unit};
 use super::{ApplyError, io_error};
@@ -20,25 +20,20 @@ const OPENED: u32 = 0o700;
 /// Carries all units out. Those of one kind are independent of each other, but for bits: a directory may have to be
 /// opened before what lies in it. What was exchanged with the vault has been looked at already.
 pub(super) fn swap_all(units: &[Unit]) -> Result<Exchanged, ApplyError> {
-    let swap_part = |part: &[Unit]| {
-        let mut exchanged = Exchanged::default();
-        for unit in part {
-            match unit.berth {
-                Berth::Beside => swap(unit)?,
-                Berth::New | Berth::Kept => exchanged.exchange(unit)?,
-            }
-        }
-        Ok(exchanged)
-    };
-    let mut all = Exchanged::default();
+    let swap_part = |part: &[&Unit]| part.iter().try_for_each(|unit| swap(unit));
+    let mut exchanged = Exchanged::default();
     for alike in units.chunk_by(|one, next| one.step == next.step) {
-        let parts = match alike.first().map(|unit| unit.step) {
-            Some(Step::Create | Step::Replace | Step::Remove) => in_parts(alike, swap_part)?,
-            Some(Step::Open | Step::Close) | None => vec![swap_part(alike)?],
-        };
-        all = parts.into_iter().fold(all, Exchanged::and);
+        let (beside, far): (Vec<&Unit>, Vec<&Unit>) = alike.iter().partition(|unit| unit.berth == Berth::Beside);
+        match alike.first().map(|unit| unit.step) {
+            Some(Step::Create | Step::Replace | Step::Remove) => in_parts(&beside, swap_part).map(|_| ())?,
+            Some(Step::Open | Step::Close) | None => swap_part(&beside)?,
+        }
+        if !far.is_empty() {
+            // Only files that are replaced have their slots there, so this is once.
+            exchanged = exchange(&far)?;
+        }
     }
-    Ok(all)
+    Ok(exchanged)
 }
 
 /// Opens the directories that the change opens, and its doors, so that something can be staged in them.
