@@ -4,6 +4,7 @@
 //! Parts are handed out in order and are small, so that a slow one does not hold up the rest; what comes back is
 //! in the order of the items, whoever worked on them.
 
+use std::convert::Infallible;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -26,7 +27,26 @@ pub fn in_parts<T: Sync, R: Send, E: Send>(
     work: impl Fn(&[T]) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
     // How many threads there are takes longer to find out than a few items take.
-    let threads = if items.len() <= FEW { 1 } else { threads() };
+    if items.len() <= FEW { Ok(vec![work(items)?]) } else { shared_out(items, PART, work) }
+}
+
+/// Does `work` on each of `items`, of which one takes long; the results in their order.
+pub fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    if items.len() <= 1 {
+        return items.iter().map(work).collect();
+    }
+    let work = |part: &[T]| Ok::<_, Infallible>(part.iter().map(&work).collect::<Vec<R>>());
+    let Ok(done) = shared_out(items, 1, work);
+    done.into_iter().flatten().collect()
+}
+
+/// Hands out parts of this size to all threads.
+fn shared_out<T: Sync, R: Send, E: Send>(
+    items: &[T],
+    size: usize,
+    work: impl Fn(&[T]) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let threads = threads();
     if threads == 1 {
         return Ok(vec![work(items)?]);
     }
@@ -35,7 +55,7 @@ pub fn in_parts<T: Sync, R: Send, E: Send>(
         let mut done = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(part) = items.chunks(PART).nth(index) else { return done };
+            let Some(part) = items.chunks(size).nth(index) else { return done };
             let result = work(part);
             if result.is_err() {
                 next.fetch_add(items.len(), Ordering::Relaxed);
@@ -121,7 +141,10 @@ mod tests {
         for count in [0, 3, 10_000] {
             let items: Vec<usize> = (0..count).collect();
             let done = AtomicUsize::new(0);
-            let first = |part: &[usize]| Ok::<_, ()>(drop(done.fetch_add(part.len(), Ordering::SeqCst)));
+            let first = |part: &[usize]| {
+                done.fetch_add(part.len(), Ordering::SeqCst);
+                Ok::<_, ()>(())
+            };
             let then = |part: &[usize]| {
                 assert!(part.iter().all(|item| *item < done.load(Ordering::SeqCst)));
                 Ok(part.to_vec())
@@ -138,6 +161,14 @@ mod tests {
         let fails = |part: &[usize]| if part.contains(&5000) { Err("it") } else { Ok(()) };
         assert_eq!(one_then_others(&items, fails, |_| Ok(())).unwrap_err(), "it");
         assert_eq!(one_then_others(&items, |_| Ok(()), fails).unwrap_err(), "it");
+    }
+
+    #[test]
+    fn each_has_its_result() {
+        for count in [0, 1, 2, 100] {
+            let items: Vec<usize> = (0..count).collect();
+            assert_eq!(each(&items, |item| item * 2), items.iter().map(|item| item * 2).collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! has moved on since is refused when the change is applied.
 
 mod images;
+mod large;
 mod walk;
 
 pub(super) use images::strip;

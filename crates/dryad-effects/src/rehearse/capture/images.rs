@@ -1,10 +1,12 @@
 //! Reads both sides of each pair and keeps what differs. Most of the time goes here, so several threads do it.
 
 use super::super::doors;
+use super::large::LargeFiles;
 use super::walk::Pair;
 use super::{Captured, Content, NotCarried, Uncarried};
 use crate::bearing::{self, Bearing};
 use crate::fingerprint::{image_at, modified};
+use crate::parallel::in_parts;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::{FileImage, Image};
 use dryad_protocol::path::FilePath;
@@ -12,13 +14,6 @@ use std::fs::{self, Metadata, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::thread;
-
-/// So few are looked at one after the other: threads would cost more.
-const FEW: usize = 64;
-
-/// More threads would wait for the same disk.
-const MOST_THREADS: usize = 8;
 
 /// What came of one pair.
 #[derive(Default)]
@@ -30,19 +25,9 @@ struct Compared {
 
 /// Adds what the pairs come to.
 pub(super) fn compare(pairs: &[Pair], captured: &mut Captured) -> io::Result<()> {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-    let size = if pairs.len() <= FEW { FEW } else { pairs.len().div_ceil(threads) };
-    let compared = thread::scope(|scope| {
-        let work = |part: &[Pair]| part.iter().map(look).collect::<io::Result<Vec<Compared>>>();
-        let mut parts = pairs.chunks(size);
-        let first = parts.next().unwrap_or_default();
-        let others: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
-        let mut all = work(first)?;
-        for other in others {
-            all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        }
-        io::Result::Ok(all)
-    })?;
+    let large = LargeFiles::of(pairs);
+    let look_part = |part: &[Pair]| part.iter().map(|pair| look(pair, &large)).collect::<io::Result<Vec<Compared>>>();
+    let compared: Vec<Compared> = in_parts(pairs, look_part)?.into_iter().flatten().collect();
     let mut changes = Vec::with_capacity(compared.len());
     for one in compared {
         captured.not_carried.extend(one.not_carried);
@@ -57,13 +42,13 @@ pub(super) fn compare(pairs: &[Pair], captured: &mut Captured) -> io::Result<()>
     Ok(())
 }
 
-fn look(pair: &Pair) -> io::Result<Compared> {
+fn look(pair: &Pair, large: &LargeFiles) -> io::Result<Compared> {
     let mut compared = Compared::default();
     let path = FilePath::new(&pair.path);
     let note = |what: Uncarried| NotCarried { path: path.clone(), what };
     let before = match &pair.before {
         None => Image::Absent,
-        Some(facts) => match image(&pair.path, facts) {
+        Some(facts) => match image(&pair.path, facts, large) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 compared.not_carried.push(note(Uncarried::Unreadable));
                 return Ok(compared);
@@ -73,7 +58,7 @@ fn look(pair: &Pair) -> io::Result<Compared> {
     };
     let after = match &pair.after {
         None => Image::Absent,
-        Some((file, facts)) => layer_image(file, facts)?,
+        Some((file, facts)) => layer_image(file, facts, large)?,
     };
     let change = Change { path: path.clone(), before, after };
     if change.ends_as_it_began() {
@@ -108,13 +93,16 @@ fn look(pair: &Pair) -> io::Result<Compared> {
 }
 
 /// The image of something whose metadata is known already.
-fn image(path: &Path, facts: &Metadata) -> io::Result<Image> {
-    if facts.is_dir() { Ok(Image::Directory { mode: facts.mode() & 0o7777 }) } else { image_at(path) }
+fn image(path: &Path, facts: &Metadata, large: &LargeFiles) -> io::Result<Image> {
+    match facts.is_dir() {
+        true => Ok(Image::Directory { mode: facts.mode() & 0o7777 }),
+        false => large.image(facts).map_or_else(|| image_at(path), Ok),
+    }
 }
 
 /// The image of an entry of the layer, which is ours: a file that is closed is opened to be read.
-fn layer_image(path: &Path, facts: &Metadata) -> io::Result<Image> {
-    match image(path, facts) {
+fn layer_image(path: &Path, facts: &Metadata, large: &LargeFiles) -> io::Result<Image> {
+    match image(path, facts, large) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             fs::set_permissions(path, Permissions::from_mode(0o600))?;
             let opened = image_at(path)?;
