@@ -13,6 +13,7 @@
 //!
 //! Not covered on any rung: what a command does to other machines, to running daemons, or through devices.
 
+mod ahead;
 mod announced;
 mod calls;
 mod capture;

@@ -6,7 +6,7 @@
 use super::channel::{Inbox, send};
 use super::first;
 use super::message::{Answer, Failure, Stage, Task};
-use super::{calls, notify, trial, witnessed};
+use super::{ahead, calls, notify, trial, witnessed};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_parent_process_death_signal, waitpid};
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -34,25 +34,28 @@ fn serve() -> io::Result<()> {
     }
     let earlier = task.goes_on().then(|| inbox.descriptor()).flatten();
     match &task {
-        Task::Run { stage, play, .. } => in_namespaces(stage, earlier.as_ref(), &control, |entered| {
-            first::perform(entered, play, stage, &control).unwrap_or_else(Answer::Failed)
-        }),
+        Task::Run { stage, play, .. } => {
+            let perform = |entered| first::perform(entered, play, stage, &control).unwrap_or_else(Answer::Failed);
+            let meanwhile = |inside| ahead::while_running(inside, play.cwd.as_path());
+            in_namespaces(stage, earlier.as_ref(), &control, perform, meanwhile)
+        }
         Task::Journal { roots, deletable, store, room, play } => {
             let places = witnessed::Places { roots, deletable, store, room: *room };
             let answer = witnessed::perform(&places, play, &control);
             send(&control, &answer.unwrap_or_else(Answer::Failed), &[])
         }
-        Task::Probe(stage) => in_namespaces(stage, None, &control, |entered| trial::layers(stage, &entered)),
+        Task::Probe(stage) => in_namespaces(stage, None, &control, |entered| trial::layers(stage, &entered), |_| {}),
         Task::ProbeNotifier => send(&control, &trial::answer(notify::try_out()), &[]),
     }
 }
 
-/// Does something as the first process of new namespaces, and waits for it.
+/// Does something as the first process of new namespaces, something else meanwhile, and waits for the first.
 fn in_namespaces(
     stage: &Stage,
     earlier: Option<&OwnedFd>,
     control: &OwnedFd,
     inside: impl FnOnce(super::stage::Entered) -> Answer,
+    meanwhile: impl FnOnce(Pid),
 ) -> io::Result<()> {
     let (mut wait, mut go) = io::pipe()?;
     let network = if stage.network { 0 } else { libc::CLONE_NEWNET };
@@ -78,6 +81,7 @@ fn in_namespaces(
         send(control, &Answer::Failed(Failure::of("map user ids", error)), &[])?;
     } else {
         go.write_all(b"g").ok();
+        meanwhile(child);
     }
     drop((wait, go));
     while matches!(waitpid(Some(child), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}

@@ -17,8 +17,11 @@ const QUICK: Duration = Duration::from_micros(200);
 /// So long the thread looks before it sleeps.
 const AWAKE: Duration = Duration::from_micros(60);
 
+/// What took longer counts as this: a host that was held up once says little of either way.
+const SLOW: Duration = Duration::from_micros(100);
+
 /// Of so many times that a quick host is waited for, one is in the way that seems to be the slower one.
-const TRIED: u32 = 128;
+const TRIED: u32 = 64;
 
 /// What one time counts in the mean of its way.
 const WEIGHT: u32 = 16;
@@ -87,14 +90,13 @@ impl Host {
 
     fn heard(mut self, now: Instant) -> Self {
         let Some(since) = self.waited_since.take() else { return self };
-        // However long it was, it is no more than slow: one long time must not outweigh many short ones.
-        let time = now.saturating_duration_since(since).min(QUICK);
+        let time = now.saturating_duration_since(since);
         if self.is_quick || self.way == Way::Awake {
             let mean = match self.way {
                 Way::Asleep => &mut self.asleep,
                 Way::Awake => &mut self.awake,
             };
-            *mean = (*mean * (WEIGHT - 1) + time) / WEIGHT;
+            *mean = (*mean * (WEIGHT - 1) + time.min(SLOW)) / WEIGHT;
         }
         Self { is_quick: time < QUICK, ..self }
     }
