@@ -10,7 +10,7 @@ use dryad_safety::undo::{Mode, Report, Selection, UndoError, Verdict, redo, undo
 use dryad_safety::workspace::{Workspace, WorkspaceError};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// A user's directory, and dryad in it.
@@ -145,6 +145,49 @@ fn an_edit_in_one_of_thousands_of_files_is_merged_and_merged_again() {
     assert!(report.is_complete() && merged.len() == 2, "{merged:?}");
     assert_eq!(fs::read_to_string(desk.at("8/8")).unwrap(), text(8, "ONE") + "four, by the user\n");
     assert_eq!(fs::read_to_string(desk.at("7/7")).unwrap(), text(7, "ONE") + "four, by the user\nfive\n");
+}
+
+/// Writes over a file as somebody does who sets its time back.
+fn write_secretly(path: &Path, text: &str) {
+    let before = fs::metadata(path).unwrap();
+    assert_eq!(before.len(), text.len() as u64);
+    fs::write(path, text).unwrap();
+    fs::File::options().write(true).open(path).unwrap().set_modified(before.modified().unwrap()).unwrap();
+}
+
+#[test]
+fn what_no_size_and_no_time_tells_is_seen_in_a_change_whose_files_are_not_read() {
+    const FILES: usize = 300;
+    let text = |number: usize, first: &str| format!("{first} {number}\ntwo\nthree\nfour\n");
+    let grow_old = || std::thread::sleep(std::time::Duration::from_millis(120));
+    let desk = Desk::new(&[]);
+    (0..FILES).for_each(|number| desk.user_writes(&number.to_string(), &text(number, "one")));
+    grow_old();
+    let mut builder = ChangeBuilder::default();
+    for number in 0..FILES {
+        builder.write(&Snapshot::take(&desk.at(&number.to_string())).unwrap(), text(number, "ONE").into());
+    }
+    let (changes, contents) = builder.finish();
+    desk.workspace.apply(&crate::new_head("Write"), &changes, &contents).unwrap();
+    let batches = desk.root.with_file_name("home").join("vault/batches");
+    let batch = fs::read_dir(&batches).unwrap().next().unwrap().unwrap().path();
+    let marks = fs::read(batch.join("marks")).unwrap();
+    assert_eq!(marks.chunks(6).filter(|mark| mark.iter().any(|byte| *byte != 0)).count(), FILES, "each has a mark");
+
+    grow_old();
+    write_secretly(&desk.at("7"), &text(7, "ONE").replace("four", "FOUR"));
+    let slot = (0..FILES).map(|slot| batch.join((slot / 128).to_string()).join(slot.to_string()));
+    let slot = slot.into_iter().find(|slot| fs::read_to_string(slot).unwrap() == text(8, "one")).unwrap();
+    write_secretly(&slot, &text(8, "oNe"));
+    let verdicts = desk.undo();
+    assert_eq!(verdict(&verdicts, "7"), Verdict::Merged);
+    assert_eq!(fs::read_to_string(desk.at("7")).unwrap(), text(7, "one").replace("four", "FOUR"));
+    assert!(matches!(verdict(&verdicts, "8"), Verdict::Cannot(why) if why.contains("damaged in the vault")));
+    assert_eq!(fs::read_to_string(desk.at("8")).unwrap(), text(8, "ONE"), "what is damaged is not applied");
+    for number in (0..FILES).filter(|number| ![7, 8].contains(number)) {
+        assert_eq!(verdict(&verdicts, &number.to_string()), Verdict::Restored);
+        assert_eq!(fs::read_to_string(desk.at(&number.to_string())).unwrap(), text(number, "one"));
+    }
 }
 
 #[test]
