@@ -3,8 +3,8 @@
 //! What is looked up through a layer for the first time takes the kernel two lookups and a new inode; a command that walks
 //! a large tree spends half of its time on that. The helper has nothing to do but to wait for the command's end, so it
 //! walks the working directory meanwhile, on another processor and at the lowest priority, and the command finds most of it
-//! known. Only names and attributes are asked for, through the command's own layers; nothing is opened, followed or
-//! changed. A command that is over soon never meets it.
+//! known. Only names and attributes are asked for, through the command's own layers; no file is opened, no link
+//! followed, nothing changed. A command that is over soon never meets it.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, nice, pidfd_open};
