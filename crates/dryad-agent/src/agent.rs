@@ -111,11 +111,14 @@ pub struct RunFailure {
     pub is_transient: bool,
     /// The HTTP status that the server failed with, if it did by one.
     pub http_status: Option<u16>,
+    /// Who was asked last, and for which model: that may be one that stood in for the chosen one.
+    pub asked: Option<(String, String)>,
 }
 
 impl From<&ProviderError> for RunFailure {
     fn from(error: &ProviderError) -> Self {
-        Self { text: error.to_string(), is_transient: error.is_transient(), http_status: error.http_status() }
+        let (text, is_transient) = (error.to_string(), error.is_transient());
+        Self { text, is_transient, http_status: error.http_status(), asked: None }
     }
 }
 

@@ -177,9 +177,12 @@ impl<'a> Run<'a> {
 
     /// Why the last answer failed.
     fn failure(&self, answer: &Answer) -> RunFailure {
-        let said = || answer.message.as_assistant().and_then(|message| message.error_message.clone());
+        let message = answer.message.as_assistant();
+        let said = || message.and_then(|message| message.error_message.clone()).unwrap_or_default();
+        let asked = message.map(|message| (message.provider.clone(), message.model.clone()));
         let error = self.last.as_ref().and_then(|last| last.error.as_ref());
-        error.map_or_else(|| RunFailure { text: said().unwrap_or_default(), ..RunFailure::default() }, RunFailure::from)
+        let failure = error.map_or_else(|| RunFailure { text: said(), ..RunFailure::default() }, RunFailure::from);
+        RunFailure { asked, ..failure }
     }
 
     /// What the model is reminded of when a preview waits. It is no steering: it interrupts nothing.

@@ -83,8 +83,8 @@ impl Desk {
     }
 
     /// Tells that an acknowledged prompt came to nothing.
-    pub(crate) fn prompt_failed(&self, id: Option<Id>, message: String) {
-        let error = PromptError { message, retryable: true, provider: None, model: None, http_status: None };
+    pub(crate) fn prompt_failed(&self, id: Option<Id>, message: String, retryable: bool) {
+        let error = PromptError { message, retryable, provider: None, model: None, http_status: None };
         let status = PromptStatus::Error;
         self.tell_results(vec![PromptEnd { id, agent_invoked: false, status, error: Some(error) }]);
     }
@@ -130,9 +130,12 @@ impl Desk {
     }
 
     fn asked_in_vain(&self, failure: RunFailure) -> PromptError {
-        let RunFailure { text, is_transient, http_status } = failure;
-        let model = self.conversation.model();
-        let (provider, model) = (Some(model.provider.clone()), Some(model.id.clone()));
+        let RunFailure { text, is_transient, http_status, asked } = failure;
+        let (provider, model) = asked.unwrap_or_else(|| {
+            let chosen = self.conversation.model();
+            (chosen.provider.clone(), chosen.id.clone())
+        });
+        let (provider, model) = (Some(provider), Some(model));
         PromptError { message: text, retryable: is_transient, provider, model, http_status }
     }
 }

@@ -16,7 +16,12 @@ pub(crate) enum Outcome {
     /// A prompt was accepted: it is acknowledged, then it runs.
     Start(Accepted),
     /// A prompt was not accepted: it is acknowledged, then it has failed.
-    Late(String),
+    Late {
+        /// Why.
+        error: String,
+        /// Whether it may be taken later.
+        retryable: bool,
+    },
     /// It goes on beside the other commands; the answer comes at its end.
     Beside(BoxFuture<'static, Reply>),
 }

@@ -237,10 +237,10 @@ impl Server {
                 desk.outbox.answer(&label.answer(started, ids));
                 self.beside.spawn(async move { desk.run(accepted, label).await });
             }
-            Outcome::Late(error) => {
+            Outcome::Late { error, retryable } => {
                 desk.outbox.answer(&label.success(None));
                 desk.outbox.answer(&label.failure(error.clone()));
-                desk.prompt_failed(label.id, error);
+                desk.prompt_failed(label.id, error, retryable);
             }
             Outcome::Beside(work) => {
                 self.beside.spawn(async move {

@@ -34,9 +34,7 @@ impl Conversation {
     ///
     /// [`ConversationError::Busy`] while something else goes on; or when the session can only be read.
     pub fn accept(&self, message: UserMessage) -> Result<Accepted, ConversationError> {
-        if let Some(why) = self.with_session(|session| session.read_only().cloned()) {
-            return Err(why.into());
-        }
+        self.require_writable()?;
         let busy = self.inner.work.try_begin(Job::Prompt).ok_or(ConversationError::Busy)?;
         Ok(Accepted { conversation: self.clone(), before: Vec::new(), message, busy })
     }
@@ -51,9 +49,21 @@ impl Conversation {
     }
 
     /// Ends whatever goes on, then accepts a prompt.
-    pub async fn abort_and_accept(&self, message: UserMessage) -> Accepted {
+    ///
+    /// # Errors
+    ///
+    /// When the session can only be read. Then nothing is ended.
+    pub async fn abort_and_accept(&self, message: UserMessage) -> Result<Accepted, ConversationError> {
+        self.require_writable()?;
         let busy = self.inner.work.take_over(Job::Prompt).await;
-        Accepted { conversation: self.clone(), before: Vec::new(), message, busy }
+        Ok(Accepted { conversation: self.clone(), before: Vec::new(), message, busy })
+    }
+
+    fn require_writable(&self) -> Result<(), ConversationError> {
+        match self.with_session(|session| session.read_only().cloned()) {
+            Some(why) => Err(why.into()),
+            None => Ok(()),
+        }
     }
 
     /// Queues a message. Nothing starts by that: it waits for the agent, or for the next prompt.

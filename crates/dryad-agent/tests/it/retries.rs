@@ -73,7 +73,8 @@ async fn after_three_attempts_it_is_given_up() {
 async fn what_cannot_go_through_is_not_made_again() {
     let talk = Talk::new(quick(), vec![Reply::json(400, r#"{"error":{"message":"no such field"}}"#)]);
     let text = "bad request (400): no such field".to_owned();
-    let failure = RunFailure { text, is_transient: false, http_status: Some(400) };
+    let asked = Some(("acme".to_owned(), "a".to_owned()));
+    let failure = RunFailure { text, is_transient: false, http_status: Some(400), asked };
     assert_eq!(talk.prompt("hi").await, RunEnd::Failed(failure));
     assert_eq!(talk.kinds(), ["agent_start", "agent_end", "agent_settled"]);
     let off = Talk::new(quick(), vec![chat::overloaded()]);

@@ -390,5 +390,6 @@ async fn a_session_that_can_only_be_read_takes_no_prompt() {
     assert_eq!(talk.told().len(), 2);
     let error = talk.conversation.prompt(user("more")).await.unwrap_err();
     assert!(error.to_string().contains("newer form"), "{error}");
+    assert!(talk.conversation.abort_and_accept(user("more")).await.is_err());
     assert_eq!((talk.told().len(), talk.server.requests().len()), (2, 1));
 }

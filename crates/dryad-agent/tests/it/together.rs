@@ -44,7 +44,7 @@ async fn hand(conversation: Conversation, seed: u64) {
                     drop(conversation.navigate(&message.entry_id, Summary::Make { wishes: None }).await);
                 }
             }
-            9 => drop(conversation.abort_and_accept(user("now")).await.run().await),
+            9 => drop(conversation.abort_and_accept(user("now")).await.unwrap().run().await),
             10 => conversation.set_thinking(ThinkingLevel::ALL[usize::try_from(state >> 40).unwrap_or(0) % 6]),
             _ => {
                 conversation.abort_retry();

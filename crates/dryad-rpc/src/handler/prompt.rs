@@ -6,7 +6,7 @@ use crate::desk::Desk;
 use crate::dispatch::Outcome;
 use crate::id::Id;
 use crate::response::Reply;
-use dryad_agent::conversation::{Accepted, Delivery};
+use dryad_agent::conversation::{Accepted, ConversationError, Delivery};
 use dryad_protocol::content::{ImageBlock, UserBlock};
 use dryad_protocol::message::{FileMentionMessage, Message, UserMessage};
 
@@ -25,7 +25,10 @@ pub(crate) async fn handle(desk: &Desk, command: PromptCommand, id: Option<Id>) 
         PromptCommand::AbortAndPrompt { message, images } => {
             desk.dialogs.withdraw_all();
             let message = said(desk, message, images);
-            Outcome::Start(with_files(desk, &message, desk.conversation.abort_and_accept(message.clone()).await))
+            match desk.conversation.abort_and_accept(message.clone()).await {
+                Ok(accepted) => Outcome::Start(with_files(desk, &message, accepted)),
+                Err(error) => Outcome::Answer(Reply::Refused(error.to_string())),
+            }
         }
     }
 }
@@ -38,13 +41,18 @@ fn prompt(desk: &Desk, message: UserMessage, behavior: Option<Given<StreamingBeh
     };
     let delivery = match (desk.conversation.accept(message.clone()), behavior) {
         (Ok(accepted), _) => return Outcome::Start(with_files(desk, &message, accepted)),
-        (Err(error), None) => return Outcome::Late(error.to_string()),
-        (Err(_busy), Some(StreamingBehavior::Steer)) => Delivery::Steer,
-        (Err(_busy), Some(StreamingBehavior::FollowUp)) => Delivery::FollowUp,
+        (Err(ConversationError::Busy), Some(StreamingBehavior::Steer)) => Delivery::Steer,
+        (Err(ConversationError::Busy), Some(StreamingBehavior::FollowUp)) => Delivery::FollowUp,
+        (Err(error), _) => return late(&error),
     };
     // No run goes on between this and the answer, so none can end with it before it is acknowledged.
     desk.queue_prompt(id, message, delivery);
     queued()
+}
+
+/// A prompt that is acknowledged and comes to nothing.
+fn late(error: &ConversationError) -> Outcome {
+    Outcome::Late { error: error.to_string(), retryable: matches!(error, ConversationError::Busy) }
 }
 
 /// The prompt with the files that it names.
