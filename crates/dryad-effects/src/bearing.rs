@@ -4,6 +4,7 @@
 //! them from here, as far as this user may give them: from what a command made, or from the file whose place it takes.
 
 use crate::disk;
+use serde::{Deserialize, Serialize};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -18,7 +19,7 @@ const ACCESS: [&[u8]; 2] = [b"system.posix_acl_access", b"security.selinux"];
 pub(crate) const OVERLAY: &[u8] = b"user.overlay.";
 
 /// Owner, group and attributes of something.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct Bearing {
     owner: (u32, u32),
     attributes: Vec<(Vec<u8>, Vec<u8>)>,

@@ -140,6 +140,13 @@ impl Contents {
         Arc::make_mut(&mut self.bearings).insert(path, bearing);
     }
 
+    /// The same for other paths.
+    pub fn borne_at(mut self, place: impl Fn(&FilePath) -> FilePath) -> Self {
+        let bearings = self.bearings.iter().map(|(path, bearing)| (place(path), bearing.clone()));
+        self.bearings = Arc::new(bearings.collect());
+        self
+    }
+
     /// What shall be borne at this path, if anything special.
     pub(crate) fn bearing(&self, path: &FilePath) -> Option<&Bearing> {
         self.bearings.get(path)

@@ -40,6 +40,15 @@ pub fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec
     done.into_iter().flatten().collect()
 }
 
+/// Does two things at the same time.
+pub fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        (one.join().unwrap_or_else(|panic| resume_unwind(panic)), other)
+    })
+}
+
 /// Hands out parts of this size to all threads.
 fn shared_out<T: Sync, R: Send, E: Send>(
     items: &[T],
@@ -169,6 +178,13 @@ mod tests {
             let items: Vec<usize> = (0..count).collect();
             assert_eq!(each(&items, |item| item * 2), items.iter().map(|item| item * 2).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn two_things_are_done_at_the_same_time() {
+        let (sender, receiver) = channel();
+        let answered = both(move || receiver.recv().unwrap() + 1, move || sender.send(1).unwrap());
+        assert_eq!(answered, (2, ()));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! pending/<id>/changes    the change set of a plan that changes files
 //! pending/<id>/contents   the bytes of its images, one after the other, each behind its name
 //! pending/<id>/<blob>     the bytes of one image that was in a file of its own before
+//! pending/<id>/bearings   owners and attributes of what a command made, if they are special
 //! pending/<id>/claim      locked by whoever resolves it
 //! ```
 //!
@@ -17,6 +18,7 @@
 
 mod packed;
 
+use crate::bearing::Bearing;
 use crate::change_codec;
 use crate::contents::Contents;
 use crate::disk;
@@ -25,6 +27,7 @@ use crate::record_file::make_private_directory;
 use crate::rehearse::Rehearsed;
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::image::Image;
+use dryad_protocol::path::FilePath;
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -34,6 +37,7 @@ const RECORD: &str = "record";
 const CHANGES: &str = "changes";
 const CLAIM: &str = "claim";
 const CONTENTS: &str = "contents";
+const BEARINGS: &str = "bearings";
 
 /// Larger contents are left in their files.
 const LARGEST: u64 = 4 * 1024 * 1024;
@@ -78,10 +82,22 @@ impl PendingFiles {
         self.place(id, |directory| write_all(directory, record, files))
     }
 
-    /// Keeps what a command would change, as `changes` says it. The contents are moved here: the rehearsal itself
-    /// cannot be applied any more.
-    pub fn put_rehearsed(&self, id: &str, record: &[u8], changes: &ChangeSet, rehearsed: &Rehearsed) -> io::Result<()> {
+    /// Keeps what a command would change, as `changes` says it, with paths as `recorded` says them. The contents are moved
+    /// here: the rehearsal itself cannot be applied any more.
+    pub fn put_rehearsed(
+        &self,
+        id: &str,
+        record: &[u8],
+        changes: &ChangeSet,
+        rehearsed: &Rehearsed,
+        recorded: impl Fn(&FilePath) -> FilePath,
+    ) -> io::Result<()> {
         self.place(id, |directory| {
+            let bearings = rehearsed.all_bearings().into_iter().map(|(path, bearing)| (recorded(&path), bearing));
+            let bearings: Vec<(FilePath, Bearing)> = bearings.collect();
+            if !bearings.is_empty() {
+                write(&directory.join(BEARINGS), &serde_json::to_vec(&bearings)?)?;
+            }
             rehearsed.move_contents(directory)?;
             write(&directory.join(CHANGES), &change_codec::encode(changes))?;
             write_all(directory, record, None)
@@ -128,6 +144,9 @@ impl PendingFiles {
         let directory = self.directory.join(id);
         let changes = change_codec::decode(&fs::read(directory.join(CHANGES))?).map_err(io::Error::other)?;
         let mut contents = packed::read(&directory.join(CONTENTS))?;
+        for (path, bearing) in bearings(&directory.join(BEARINGS))? {
+            contents.bears(path, bearing);
+        }
         let mut room = HELD;
         for entry in fs::read_dir(&directory)? {
             let path = entry?.path();
@@ -197,12 +216,20 @@ fn add(contents: &mut Contents, path: PathBuf, room: &mut u64) -> io::Result<()>
     Ok(())
 }
 
+fn bearings(path: &Path) -> io::Result<Vec<(FilePath, Bearing)>> {
+    match fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|_| damaged(path)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
 fn damaged(path: &Path) -> io::Error {
     io::Error::other(format!("{} is damaged", path.display()))
 }
 
 fn is_own(name: &str) -> bool {
-    matches!(name, RECORD | CHANGES | CLAIM | CONTENTS)
+    matches!(name, RECORD | CHANGES | CLAIM | CONTENTS | BEARINGS)
 }
 
 #[cfg(test)]
@@ -211,7 +238,6 @@ mod tests {
     use crate::fingerprint::blob_id;
     use dryad_protocol::change_set::Change;
     use dryad_protocol::image::FileImage;
-    use dryad_protocol::path::FilePath;
 
     fn change() -> (ChangeSet, Contents) {
         let mut contents = Contents::default();

@@ -33,6 +33,7 @@ mod mounts;
 mod move_tree;
 mod notify;
 mod own;
+mod permit;
 mod places;
 mod probe;
 mod quota;
@@ -72,6 +73,8 @@ pub struct RehearsalRequest {
     pub command: CommandSpec,
     /// The granted roots: what changes in them becomes the change set.
     pub roots: Vec<PathBuf>,
+    /// Those of them that the command is known to only read: they are seen as they are, can only be read, and cost nothing.
+    pub unlayered: Vec<PathBuf>,
     /// Other places that commands expect to write to, such as the home directory and those for temporary files.
     /// What changes in them is told and dropped. Everything else can only be read.
     pub watched: Vec<PathBuf>,

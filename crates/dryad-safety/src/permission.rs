@@ -19,7 +19,7 @@ mod statistics;
 mod subject;
 mod webfetch;
 
-pub(crate) use bash::only_reads;
+pub(crate) use bash::{is_proven_to_read, only_reads};
 pub use engine::Engine;
 pub use policy::{Dangerous, Mode, Policy, tighten};
 pub use rule::{Problem, Rule, RuleError};

@@ -13,6 +13,7 @@ pub use dryad_effects::rehearse::{
     RehearsalError, RehearsalRequest, Rehearsed, Rung, Streams,
 };
 
+use crate::permission::is_proven_to_read;
 use crate::spec::SafetyLevel;
 use dryad_effects::landlock::{Floor, FloorError};
 use dryad_effects::rehearse::ProbeRequest;
@@ -87,9 +88,11 @@ impl RehearsalSettings {
     /// What is asked of the hands for one command.
     pub fn request(&self, command: CommandSpec, manner: Manner) -> RehearsalRequest {
         let there = |path: &&PathBuf| path.is_dir();
+        let roots: Vec<PathBuf> = self.roots.iter().filter(there).cloned().collect();
         RehearsalRequest {
+            unlayered: self.unlayered(&roots, &command),
             command,
-            roots: self.roots.iter().filter(there).cloned().collect(),
+            roots,
             watched: self.watched.clone(),
             hidden: self.hidden.clone(),
             deletable: self.deletable.clone(),
@@ -103,6 +106,19 @@ impl RehearsalSettings {
             lowest: manner.lowest,
             helper: self.helper.clone(),
         }
+    }
+
+    /// The roots that need no layer, because the command is proven to only read. Where programs leave their temporary
+    /// files, or what they remember, they may do so all the same.
+    fn unlayered(&self, roots: &[PathBuf], command: &CommandSpec) -> Vec<PathBuf> {
+        if !roots.first().is_some_and(|work| is_proven_to_read(command, work)) {
+            return Vec::new();
+        }
+        let temporary = [std::env::temp_dir()];
+        let kept = self.watched.iter().chain(&temporary).filter_map(|place| place.canonicalize().ok());
+        let kept: Vec<PathBuf> = kept.collect();
+        let real = roots.iter().filter_map(|root| root.canonicalize().ok());
+        real.filter(|root| !kept.iter().any(|place| place.starts_with(root))).collect()
     }
 
     /// Which rungs work. Blocking; some milliseconds if nobody has tried before.
@@ -149,5 +165,41 @@ pub fn level_of(rung: Rung) -> SafetyLevel {
         (true, _) => SafetyLevel::Previewable,
         (false, true) => SafetyLevel::Reversible,
         (false, false) => SafetyLevel::Unprotected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dryad_protocol::path::FilePath;
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    /// Which of the roots get no layer for a command in the first of them.
+    fn unlayered(settings: &RehearsalSettings, command: &str, cwd: &Path) -> Vec<PathBuf> {
+        let (command, shell) = (command.to_owned(), "sh".to_owned());
+        let spec = CommandSpec { command, cwd: FilePath::new(cwd), env: BTreeMap::new(), shell, timeout_seconds: 1 };
+        let manner = Manner { network: Network::None, streams: Streams::Kept, lowest: Rung::Tmpfs };
+        settings.request(spec, manner).unlayered
+    }
+
+    #[test]
+    fn roots_that_are_only_read_need_no_layer() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        let (work, other, home) = (root.join("work"), root.join("other"), root.join("other/home"));
+        [&work, &home].into_iter().for_each(|directory| fs::create_dir_all(directory).unwrap());
+        let roots = vec![work.clone(), root.join("nowhere"), other.clone(), std::env::temp_dir()];
+        let settings = RehearsalSettings::new(&root.join("state"), roots);
+        let settings = RehearsalSettings { watched: vec![home], ..settings };
+        for command in ["grep -r x . | wc -l", "git status --short >/dev/null", "ls; cat a b 2>/dev/null || true"] {
+            // What holds a home or temporary files can be written to all the same.
+            assert_eq!(unlayered(&settings, command, &work), std::slice::from_ref(&work), "{command}");
+        }
+        for command in ["sed -i s/a/b/ x", "grep -r x . > found", "git commit -m x", "cat a && ./script", "$it"] {
+            assert_eq!(unlayered(&settings, command, &work), [] as [PathBuf; 0], "{command}");
+        }
+        assert_eq!(unlayered(&settings, "git status", &other), [] as [PathBuf; 0], "another repository is not trusted");
+        assert_eq!(unlayered(&settings, "ls", &other), std::slice::from_ref(&work));
     }
 }

@@ -10,7 +10,7 @@ use super::quota::Quota;
 use super::shell::{self, Bounds, Word};
 use super::stage::Entered;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, WaitOptions, WaitStatus, wait};
+use rustix::process::{DumpableBehavior, Pid, WaitOptions, WaitStatus, set_dumpable_behavior, wait};
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -62,6 +62,8 @@ struct Company<'c> {
 /// Runs a command to its end in a place that was built for it.
 pub(super) fn perform(entered: Entered, play: &Play, stage: &Stage, control: &OwnedFd) -> Result<Answer, Failure> {
     shell::drop_privileges().map_err(|error| Failure::of("give up privileges", error))?;
+    // Whoever can look into this process finds descriptors of the layers, and a way up from them into the real tree.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| Failure::of("be closed to others", error))?;
     let mut usher = Usher::new(entered.trees);
     let sees = entered.shared_processes.is_none();
     let crowd = Crowd { everybody: Everybody::Namespace, sees, quota: Quota::new(stage.quota, entered.layers) };

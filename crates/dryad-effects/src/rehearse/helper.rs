@@ -36,7 +36,11 @@ fn serve() -> io::Result<()> {
     match &task {
         Task::Run { stage, play, .. } => {
             let perform = |entered| first::perform(entered, play, stage, &control).unwrap_or_else(Answer::Failed);
-            let meanwhile = |inside| ahead::while_running(inside, play.cwd.as_path());
+            let meanwhile = |inside| {
+                if stage.has_layer_over(play.cwd.as_path()) {
+                    ahead::while_running(inside, play.cwd.as_path());
+                }
+            };
             in_namespaces(stage, earlier.as_ref(), &control, perform, meanwhile)
         }
         Task::Journal { roots, deletable, store, room, play } => {
@@ -69,6 +73,7 @@ fn in_namespaces(
             if wait.read(&mut [0]).is_ok_and(|count| count == 1) {
                 let answer = super::stage::enter(stage, earlier, control.as_fd()).map_or_else(Answer::Failed, inside);
                 send(control, &answer, &[]).ok();
+                wait_for_the_curtain(control);
             }
             calls::exit_now(0);
         }
@@ -86,6 +91,12 @@ fn in_namespaces(
     drop((wait, go));
     while matches!(waitpid(Some(child), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
     Ok(())
+}
+
+/// Waits until dryad has seen what it wanted to see: with the first process inside the namespaces go.
+fn wait_for_the_curtain(control: &OwnedFd) {
+    let mut word = [0];
+    while matches!(rustix::io::read(control, &mut word), Ok(1) | Err(rustix::io::Errno::INTR)) {}
 }
 
 /// Lets go of the output: its reader waits for the last who could write, and that shall be the command.

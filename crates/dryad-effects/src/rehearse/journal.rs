@@ -9,7 +9,7 @@ use super::layers::{Base, Claim, sweep};
 use super::left::Note;
 use super::list;
 use super::message::{Play, Task};
-use super::run::{self, Performance};
+use super::run::{self, Performance, Summoned};
 use super::{Limit, RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts};
 use crate::process::Surroundings;
 use dryad_protocol::path::FilePath;
@@ -26,6 +26,7 @@ pub(super) async fn rehearse(
     if cancel.is_cancelled() {
         return Ok(Rehearsed::nothing(Rung::Journal));
     }
+    let helper = Summoned::new(request).map_err(RehearsalError::Helper)?;
     sweep(&request.state);
     let claim = Claim::new(&request.state, Base::Given).map_err(RehearsalError::Layers)?;
     let real = |paths: &[std::path::PathBuf]| {
@@ -42,7 +43,7 @@ pub(super) async fn rehearse(
         play,
     };
     Note::new(request, surroundings, Rung::Journal).leave_in(&claim).map_err(RehearsalError::Layers)?;
-    let performed = run::perform(&request.helper, &task, None, command, surroundings, cancel, on_update).await;
+    let performed = run::perform(helper, &task, None, command, surroundings, cancel, on_update).await;
     if matches!(performed, Err(RehearsalError::Refused { .. } | RehearsalError::Process(_))) {
         // Nothing was run.
         claim.settle();

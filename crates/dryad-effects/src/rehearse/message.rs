@@ -7,9 +7,11 @@
 //! dryad ── one byte: stop ────────────────────► first process inside
 //! ```
 
+use super::permit::Permit;
 use super::{RehearsalRequest, Streams};
 use dryad_protocol::path::FilePath;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// The byte that asks for the command's end. A closed channel asks for it at once.
 pub(super) const STOP: u8 = b'S';
@@ -52,6 +54,8 @@ pub(super) struct Stage {
     pub(super) mount_point: FilePath,
     /// Trees whose writes are kept apart; an outer one comes before those inside it.
     pub(super) overlays: Vec<Overlay>,
+    /// Trees among these that are seen as they are, and can only be read.
+    pub(super) unlayered: Vec<FilePath>,
     /// Directories that shall be empty inside.
     pub(super) hidden: Vec<FilePath>,
     /// Sockets that shall refuse everybody.
@@ -75,6 +79,8 @@ pub(super) struct Overlay {
     pub(super) layer: Option<FilePath>,
     /// Whether nothing can be rehearsed without it.
     pub(super) needed: bool,
+    /// What may be done to the names in its root.
+    pub(super) permit: Permit,
 }
 
 /// What is run.
@@ -165,6 +171,14 @@ impl Task {
     /// Whether the layers in memory of an earlier command come along.
     pub(super) fn goes_on(&self) -> bool {
         matches!(self, Self::Run { goes_on: true, .. })
+    }
+}
+
+impl Stage {
+    /// Whether what is written at a path goes to a layer.
+    pub(super) fn has_layer_over(&self, path: &Path) -> bool {
+        let is_below = |root: &FilePath| path.starts_with(root.as_path());
+        self.overlays.iter().any(|overlay| is_below(&overlay.root)) && !self.unlayered.iter().any(is_below)
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! What can be renamed is renamed, so that files keep their bytes, times and attributes; directories that cannot
 //! are made anew, and what lies on another device is copied.
+//!
+//! Invariant: a move that fails has moved nothing. To rename a directory its owner needs no right to look into it, so one
+//! that is closed is opened for the move.
 
 use rustix::fs::{
     AtFlags, Dir, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, chmodat, chownat, fchmod, fchown,
@@ -43,13 +46,17 @@ impl Entry {
 
 /// Moves an entry to a name that must be free.
 pub(super) fn move_entry(from: (&OwnedFd, &OsStr), to: (&OwnedFd, &OsStr)) -> Result<(), Errno> {
-    match renameat(from.0, from.1, to.0, to.1) {
-        Err(Errno::XDEV) => {}
+    let refused = match renameat(from.0, from.1, to.0, to.1) {
+        // A directory that its owner has closed cannot get another parent; as a part of one that moves it can.
+        Err(refused @ (Errno::XDEV | Errno::ACCESS)) => refused,
         other => return other,
-    }
+    };
     let entry = Entry(statat(from.0, from.1, AtFlags::SYMLINK_NOFOLLOW)?);
     if entry.is_directory() {
         return move_directory(from, to, &entry);
+    }
+    if refused == Errno::ACCESS {
+        return Err(refused);
     }
     copy_leaf(from, to, &entry)?;
     unlinkat(from.0, from.1, AtFlags::empty())
@@ -96,14 +103,45 @@ impl Copy<'_> {
 }
 
 fn move_directory(from: (&OwnedFd, &OsStr), to: (&OwnedFd, &OsStr), entry: &Entry) -> Result<(), Errno> {
-    let source = open_directory(from.0, from.1)?;
-    mkdirat(to.0, to.1, Mode::RWXU)?;
-    let target = open_directory(to.0, to.1)?;
-    for name in &names_in(&source)? {
-        move_entry((&source, name), (&target, name))?;
+    let is_closed = entry.0.st_mode & Mode::RWXU.as_raw_mode() != Mode::RWXU.as_raw_mode();
+    if is_closed {
+        chmodat(from.0, from.1, Mode::from_raw_mode(entry.0.st_mode) | Mode::RWXU, AtFlags::empty())?;
     }
-    unlinkat(from.0, from.1, AtFlags::REMOVEDIR)?;
+    let moved = open_directory(from.0, from.1).and_then(|source| {
+        mkdirat(to.0, to.1, Mode::RWXU)?;
+        let target = fill_anew(from, to, &source).inspect_err(|_| {
+            unlinkat(to.0, to.1, AtFlags::REMOVEDIR).ok();
+        })?;
+        Ok((source, target))
+    });
+    let (source, target) = moved.inspect_err(|_| {
+        chmodat(from.0, from.1, Mode::from_raw_mode(entry.0.st_mode), AtFlags::empty()).ok();
+        utimensat(from.0, from.1, &entry.times(), AtFlags::SYMLINK_NOFOLLOW).ok();
+    })?;
     dress(&source, &target, entry)
+}
+
+/// Moves everything in a directory into one that was made for it, and removes the former; where that fails everything
+/// goes back.
+fn fill_anew(from: (&OwnedFd, &OsStr), to: (&OwnedFd, &OsStr), source: &OwnedFd) -> Result<OwnedFd, Errno> {
+    let target = open_directory(to.0, to.1)?;
+    let mut moved: Vec<OsString> = Vec::new();
+    let mut fill = || -> Result<(), Errno> {
+        for name in names_in(source)? {
+            move_entry((source, &name), (&target, &name))?;
+            moved.push(name);
+        }
+        unlinkat(from.0, from.1, AtFlags::REMOVEDIR)
+    };
+    match fill() {
+        Ok(()) => Ok(target),
+        Err(error) => {
+            for name in moved.iter().rev() {
+                move_entry((&target, name), (source, name)).ok();
+            }
+            Err(error)
+        }
+    }
 }
 
 /// A directory, opened to be listed.

@@ -12,6 +12,7 @@ pub(super) mod task;
 pub(super) use filter::{Watch, watch_me};
 
 use super::calls::{self, checked};
+use super::stage::Covered;
 use ledger::Ledger;
 use rename::Mover;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -92,8 +93,8 @@ impl<'j> Notifier<'j> {
 }
 
 impl Usher {
-    /// `trees` are those with a layer: the device inside and the mount outside.
-    pub(super) fn new(trees: Vec<(u64, u64)>) -> Self {
+    /// `trees` are those with a layer.
+    pub(super) fn new(trees: Vec<Covered>) -> Self {
         Self { ledger: Ledger::default(), mover: Mover::new(trees) }
     }
 }

@@ -3,8 +3,9 @@
 use super::capture::{self, Captured, Covered};
 use super::layers::{Base, Claim, renew, sweep};
 use super::message::{Ended, Overlay, Play, Stage, Task};
+use super::permit::Permit;
 use super::roots::{self, TooMany, Tree};
-use super::run::{self, Performance};
+use super::run::{self, Performance, Summoned};
 use super::{Limit, Network, RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts, mounts, own};
 use crate::process::Surroundings;
 use dryad_protocol::path::FilePath;
@@ -34,11 +35,13 @@ const OWN_CONTROL: [&str; 4] = ["bus", "systemd/private", "podman/podman.sock", 
 
 /// Why a root has no layer.
 const LEFT_OUT: &str = "mounts lie in it, beside too many directories";
+const ONLY_READ: &str = "the command is proven to only read";
 
 /// Where a rehearsal takes place, as long as its directories are there.
 #[derive(Clone, Debug)]
 pub(super) struct Scene {
     trees: Vec<Tree>,
+    unlayered: Vec<PathBuf>,
     split: Vec<PathBuf>,
     left_out: Vec<PathBuf>,
     stage: Stage,
@@ -59,11 +62,13 @@ pub(super) async fn rehearse(
     if cancel.is_cancelled() {
         return Ok(Rehearsed::nothing(rung));
     }
+    let helper = Summoned::new(request).map_err(RehearsalError::Helper)?;
     let (scene, claims) = build(request, rung)?;
-    let performance = scene.play(request, None, surroundings, cancel, on_update).await?;
-    let Performance { outcome, mut ended, memory } = performance;
+    let performance = scene.play(request, helper, None, surroundings, cancel, on_update).await?;
+    let Performance { outcome, mut ended, memory, curtain } = performance;
     let (connects, left_running) = (std::mem::take(&mut ended.connects), std::mem::take(&mut ended.left_running));
     let (seen, memory) = scene.clone().look(ended, memory).await?;
+    drop(curtain);
     let (captured, limits) = seen;
     let Captured { changes, contents, bearings, outside_writes, not_carried, changed_meanwhile } = captured;
     Ok(Rehearsed {
@@ -87,7 +92,7 @@ pub(super) async fn rehearse(
 impl Rehearsed {
     /// Whether another command can be run on top of this one.
     pub fn can_go_on(&self) -> bool {
-        self.scene.is_some()
+        self.scene.as_ref().is_some_and(Scene::is_layered)
     }
 
     /// Runs another command where this one has left off. What both have changed is one change set afterwards; the
@@ -103,16 +108,18 @@ impl Rehearsed {
         cancel: &CancellationToken,
         on_update: &(dyn Fn(String) + Send + Sync),
     ) -> Result<(), RehearsalError> {
-        let Some(scene) = self.scene.clone() else {
+        let Some(scene) = self.scene.clone().filter(Scene::is_layered) else {
             let reason = "it did not take place in layers".to_owned();
             return Err(RehearsalError::Refused { step: "go on with the rehearsal".to_owned(), reason });
         };
+        let helper = Summoned::new(request).map_err(RehearsalError::Helper)?;
         scene.renew_work().map_err(RehearsalError::Layers)?;
-        let performance = scene.play(request, self.memory.as_ref(), surroundings, cancel, on_update).await?;
-        let Performance { mut ended, memory, .. } = performance;
+        let performance = scene.play(request, helper, self.memory.as_ref(), surroundings, cancel, on_update).await?;
+        let Performance { mut ended, memory, curtain, .. } = performance;
         self.network_attempts.extend(attempts(std::mem::take(&mut ended.connects)));
         self.left_running.extend(std::mem::take(&mut ended.left_running));
         let ((captured, limits), memory) = scene.look(ended, memory).await?;
+        drop(curtain);
         self.memory = memory;
         (self.changes, self.contents, self.limits) = (captured.changes, captured.contents, limits);
         self.bearings = captured.bearings;
@@ -127,25 +134,33 @@ impl Rehearsed {
 /// Makes the directories.
 fn build(request: &RehearsalRequest, rung: Rung) -> Result<(Scene, Vec<Claim>), RehearsalError> {
     sweep(&request.state);
-    let plan = roots::plan(&request.roots, &request.watched).map_err(unplanned)?;
+    let unlayered: Vec<PathBuf> = request.unlayered.iter().filter_map(|root| root.canonicalize().ok()).collect();
+    let is_layered =
+        |root: &&PathBuf| root.canonicalize().is_ok_and(|root| !unlayered.iter().any(|bare| root.starts_with(bare)));
+    let layered = |roots: &[PathBuf]| roots.iter().filter(is_layered).cloned().collect::<Vec<_>>();
+    let plan = roots::plan(&layered(&request.roots), &layered(&request.watched)).map_err(unplanned)?;
     let layers = || -> io::Result<(Scene, Vec<Claim>)> {
         let mut claims = vec![Claim::new(&request.state, Base::Given)?];
         let mut overlays = Vec::new();
         for (index, tree) in plan.trees.iter().enumerate() {
+            let facts = tree.root.metadata()?;
             let layer = match rung {
                 Rung::Overlay => claim_for(&tree.root, &mut claims)
-                    .map(|claim| claim.layer(index, &tree.root.metadata()?))
+                    .map(|claim| claim.layer(index, &facts))
                     .transpose()?
                     .map(FilePath::new),
                 Rung::Tmpfs | Rung::Journal | Rung::Snapshot | Rung::Direct => None,
             };
-            overlays.push(Overlay { root: FilePath::new(&tree.root), layer, needed: tree.granted });
+            // Elsewhere everything is dropped anyway.
+            let permit = if tree.granted { Permit::of(&tree.root, &facts) } else { Permit::All };
+            overlays.push(Overlay { root: FilePath::new(&tree.root), layer, needed: tree.granted, permit });
         }
-        let hidden = hidden(request, &claims, &plan.trees);
+        let hidden = hidden(request, &claims, &plan.trees, &unlayered);
         let mount_point = claims.first().map(Claim::mount_point).unwrap_or_default();
         let stage = Stage {
             mount_point: FilePath::new(&mount_point),
             overlays,
+            unlayered: covered(&unlayered, &plan.trees),
             hidden,
             silenced: silenced(),
             passed: passed(request),
@@ -158,7 +173,7 @@ fn build(request: &RehearsalRequest, rung: Rung) -> Result<(Scene, Vec<Claim>), 
         let begun = u32::try_from(facts.ctime_nsec()).ok().and_then(|rest| FileTime::new(facts.ctime(), rest));
         let begun = begun.ok_or(io::ErrorKind::InvalidData)?;
         let (trees, split, left_out) = (plan.trees.clone(), plan.split.clone(), plan.left_out.clone());
-        Ok((Scene { trees, split, left_out, stage, begun }, claims))
+        Ok((Scene { trees, unlayered: unlayered.clone(), split, left_out, stage, begun }, claims))
     };
     layers().map_err(RehearsalError::Layers)
 }
@@ -190,8 +205,15 @@ fn claim_for<'c>(root: &Path, claims: &'c mut Vec<Claim>) -> Option<&'c Claim> {
     claims.last()
 }
 
+/// Those of these roots that the layer of a tree would cover.
+fn covered(unlayered: &[PathBuf], trees: &[Tree]) -> Vec<FilePath> {
+    let is_covered = |root: &&PathBuf| trees.iter().any(|tree| root.starts_with(&tree.root));
+    unlayered.iter().filter(is_covered).map(FilePath::new).collect()
+}
+
 /// What shall seem empty: dryad's own, unless a tree lies in it.
-fn hidden(request: &RehearsalRequest, claims: &[Claim], trees: &[Tree]) -> Vec<FilePath> {
+fn hidden(request: &RehearsalRequest, claims: &[Claim], trees: &[Tree], unlayered: &[PathBuf]) -> Vec<FilePath> {
+    let shown = || trees.iter().map(|tree| &tree.root).chain(unlayered);
     let bases = claims.iter().filter_map(|claim| claim.directory().parent().map(Path::to_owned));
     let mut hidden: Vec<PathBuf> = request
         .hidden
@@ -199,7 +221,7 @@ fn hidden(request: &RehearsalRequest, claims: &[Claim], trees: &[Tree]) -> Vec<F
         .cloned()
         .chain(bases)
         .filter_map(|path| path.canonicalize().ok())
-        .filter(|path| path.is_dir() && !trees.iter().any(|tree| tree.root.starts_with(path)))
+        .filter(|path| path.is_dir() && !shown().any(|root| root.starts_with(path)))
         .collect();
     hidden.sort();
     hidden.dedup();
@@ -234,17 +256,23 @@ fn passed(request: &RehearsalRequest) -> Vec<FilePath> {
 }
 
 impl Scene {
+    /// Whether all that is granted can be written to.
+    fn is_layered(&self) -> bool {
+        self.unlayered.is_empty()
+    }
+
     /// Runs the command of `request` here, on top of what an earlier one left in memory.
     async fn play(
         &self,
         request: &RehearsalRequest,
+        helper: Summoned,
         earlier: Option<&OwnedFd>,
         surroundings: &Surroundings,
         cancel: &CancellationToken,
         on_update: &(dyn Fn(String) + Send + Sync),
     ) -> Result<Performance, RehearsalError> {
         let task = Task::Run { stage: self.stage.clone(), play: Play::of(request), goes_on: earlier.is_some() };
-        let (helper, earlier) = (&request.helper, earlier.map(OwnedFd::as_fd));
+        let earlier = earlier.map(OwnedFd::as_fd);
         let performance =
             run::perform(helper, &task, earlier, &request.command, surroundings, cancel, on_update).await?;
         match performance.ended.over_quota {
@@ -293,9 +321,10 @@ impl Scene {
             self.trees.iter().filter(|tree| tree.granted).filter_map(|tree| foreign_in(&tree.root)).collect();
         let split = self.split.into_iter().map(Limit::Split);
         let left_out = self.left_out.into_iter().map(|root| Limit::ReadOnly(root, LEFT_OUT.to_owned()));
+        let unlayered = self.unlayered.into_iter().map(|root| Limit::ReadOnly(root, ONLY_READ.to_owned()));
         let read_only = ended.read_only.into_iter().map(|(path, why)| Limit::ReadOnly(path.as_path().to_owned(), why));
         let unseen = ended.unwatched.map(Limit::Unwatched).or(ended.deaf.then_some(Limit::Deaf));
-        Ok((captured, split.chain(left_out).chain(read_only).chain(foreign).chain(unseen).collect()))
+        Ok((captured, split.chain(left_out).chain(unlayered).chain(read_only).chain(foreign).chain(unseen).collect()))
     }
 }
 

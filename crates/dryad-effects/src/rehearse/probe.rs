@@ -11,6 +11,7 @@ use super::channel::{Inbox, send};
 use super::helper::NAME;
 use super::layers::{Base, Claim};
 use super::message::{Answer, Ended, Failure, Overlay, Stage, Task};
+use super::permit::Permit;
 use super::roots;
 use super::run::Helper;
 use super::rung::{Rung, SWITCH};
@@ -175,11 +176,20 @@ fn try_layers(rung: Rung, request: &ProbeRequest<'_>) -> Result<Ended, Rehearsal
                 Rung::Tmpfs => None,
                 _ => Some(FilePath::new(claim.layer(index, &root.metadata()?)?)),
             };
-            overlays.push(Overlay { root: FilePath::new(root), layer, needed: true });
+            overlays.push(Overlay { root: FilePath::new(root), layer, needed: true, permit: Permit::All });
         }
         let mount_point = FilePath::new(claim.mount_point());
-        let (hidden, silenced, passed) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Stage { mount_point, overlays, hidden, silenced, passed, network: true, quota: ROOM, processes: 64 })
+        Ok(Stage {
+            mount_point,
+            overlays,
+            unlayered: Vec::new(),
+            hidden: Vec::new(),
+            silenced: Vec::new(),
+            passed: Vec::new(),
+            network: true,
+            quota: ROOM,
+            processes: 64,
+        })
     };
     ask(request.helper, &Task::Probe(prepare().map_err(RehearsalError::Layers)?))
 }

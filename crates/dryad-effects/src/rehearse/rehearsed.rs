@@ -114,18 +114,23 @@ impl Rehearsed {
     /// is applied so cannot be applied a second time, even if it failed.
     pub fn gifts(&self) -> Contents {
         let mut contents = Contents::default();
+        for (path, bearing) in self.all_bearings() {
+            contents.bears(path, bearing);
+        }
         for content in &self.contents {
-            // An attribute too many does less harm than a change that is not applied.
-            capture::strip(&content.file).ok();
-            if let Some(bearing) = Bearing::of(&content.file) {
-                contents.bears(content.path.clone(), bearing);
-            }
             contents.give(content.path.clone(), content.blob, content.file.clone());
         }
-        for (path, bearing) in &self.bearings {
-            contents.bears(path.clone(), bearing.clone());
-        }
         contents
+    }
+
+    /// What everything new bears that others would not. The kernel's own attributes are taken off.
+    pub(crate) fn all_bearings(&self) -> Vec<(FilePath, Bearing)> {
+        let of_file = |content: &Content| {
+            // An attribute too many does less harm than a change that is not applied.
+            capture::strip(&content.file).ok();
+            Some((content.path.clone(), Bearing::of(&content.file)?))
+        };
+        self.contents.iter().filter_map(of_file).chain(self.bearings.iter().cloned()).collect()
     }
 
     /// Moves the old contents of a command that really ran into a vault, one reference for each.
@@ -143,7 +148,6 @@ impl Rehearsed {
     /// Moves the contents into a directory, each under its name; nothing can be handed over afterwards.
     pub(crate) fn move_contents(&self, directory: &Path) -> io::Result<()> {
         for content in &self.contents {
-            capture::strip(&content.file).ok();
             let place = directory.join(content.blob.to_string());
             match fs::rename(&content.file, &place) {
                 Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {

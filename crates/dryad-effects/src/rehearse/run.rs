@@ -1,11 +1,11 @@
 //! dryad's side of a rehearsal: starts the helper, shows what the command prints, ends it when it must.
 
-use super::RehearsalError;
 use super::calls::Unquit;
 use super::channel::{Inbox, send};
 use super::helper::NAME;
 use super::message::{Answer, Ended, Failure, STOP, Task};
 use super::terminal::Loan;
+use super::{RehearsalError, RehearsalRequest, Streams};
 use crate::process::{Group, ProcessError, Stream, Surroundings, UPDATE_INTERVAL, check_directory};
 use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandSpec};
 use std::io;
@@ -43,6 +43,24 @@ pub(super) struct Performance {
     pub(super) ended: Ended,
     /// The file system in memory that holds the layers, if they are there.
     pub(super) memory: Option<OwnedFd>,
+    /// What the namespaces wait for.
+    pub(super) curtain: Curtain,
+}
+
+/// Keeps the namespaces of a command that is over. When it is dropped the kernel takes them down, which keeps a processor
+/// busy for a while: whoever reads the layers does so first.
+#[derive(Debug)]
+pub(super) struct Curtain {
+    _channel: Channel,
+}
+
+/// A helper that was started and waits for its task. It goes when it is dropped without one.
+#[derive(Debug)]
+pub(super) struct Summoned {
+    child: Child,
+    output: Receiver,
+    channel: Pair,
+    streams: Streams,
 }
 
 impl Helper {
@@ -56,6 +74,7 @@ impl Helper {
 }
 
 /// dryad's end of the channel.
+#[derive(Debug)]
 struct Channel {
     stream: UnixStream,
     inbox: Inbox,
@@ -80,7 +99,7 @@ impl Channel {
 /// Runs a task to its end; `earlier` are the layers in memory that it goes on with. Dropping the future ends everybody
 /// inside at once.
 pub(super) async fn perform(
-    helper: &Helper,
+    helper: Summoned,
     task: &Task,
     earlier: Option<BorrowedFd<'_>>,
     spec: &CommandSpec,
@@ -90,13 +109,13 @@ pub(super) async fn perform(
 ) -> Result<Performance, RehearsalError> {
     let started = Instant::now();
     check_directory(spec)?;
-    let loan = if task.has_terminal() { Loan::new() } else { None };
-    let (mut child, pipe, mut channel) = start(helper, task, earlier, spec).map_err(RehearsalError::Helper)?;
+    let loan = if helper.streams == Streams::Own { Loan::new() } else { None };
     // Not before the helper is started, which would pass it on to the command.
     let unquit = loan.as_ref().map(|_| Unquit::new());
+    let (mut child, output, mut channel) = helper.take(task, earlier).map_err(RehearsalError::Helper)?;
     let group = Group::of(&child);
     on_update(String::new());
-    let mut stream = Stream::new(pipe, surroundings);
+    let mut stream = Stream::new(output, surroundings);
     let deadline = started + Duration::from_secs(spec.timeout_seconds);
     let mut memory = None;
     let watched = watch(&mut channel, &mut stream, deadline, cancel, on_update, &mut memory).await;
@@ -110,32 +129,39 @@ pub(super) async fn perform(
     group.release();
     let (end, ended) = watched?;
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(Performance { outcome: CommandOutcome { end, output: stream.finish(), duration_ms }, ended, memory })
+    let (outcome, curtain) =
+        (CommandOutcome { end, output: stream.finish(), duration_ms }, Curtain { _channel: channel });
+    Ok(Performance { outcome, ended, memory, curtain })
 }
 
-/// Starts the helper and gives it its task. With a terminal nothing comes out of the pipe, whose other end is closed,
-/// and the helper belongs to this process's group, as whoever reads from a terminal must.
-fn start(
-    helper: &Helper,
-    task: &Task,
-    earlier: Option<BorrowedFd<'_>>,
-    spec: &CommandSpec,
-) -> io::Result<(Child, Receiver, Channel)> {
-    let (ours, theirs) = Pair::pair()?;
-    let (reader, writer) = io::pipe()?;
-    let receiver = Receiver::from_owned_fd(OwnedFd::from(reader))?;
-    let mut command = Command::new(helper.program());
-    command.arg0(NAME).envs(&spec.env).stdin(OwnedFd::from(theirs));
-    let child = if task.has_terminal() {
-        drop(writer);
-        command.stdout(Stdio::inherit()).stderr(Stdio::inherit()).spawn()?
-    } else {
-        command.stdout(writer.try_clone()?).stderr(writer).process_group(0).spawn()?
-    };
-    let input = task.has_terminal().then(rustix::stdio::stdin);
-    send(&ours, task, &input.into_iter().chain(earlier).collect::<Vec<_>>())?;
-    ours.set_nonblocking(true)?;
-    Ok((child, receiver, Channel { stream: UnixStream::from_std(ours)?, inbox: Inbox::default() }))
+impl Summoned {
+    /// Starts the helper for this request's command, before it is known what its task will be: both can be prepared at the
+    /// same time. With a terminal nothing comes out of the pipe, whose other end is closed, and the helper belongs to this
+    /// process's group, as whoever reads from a terminal must.
+    pub(super) fn new(request: &RehearsalRequest) -> io::Result<Self> {
+        let (channel, theirs) = Pair::pair()?;
+        let (reader, writer) = io::pipe()?;
+        let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
+        let mut command = Command::new(request.helper.program());
+        command.arg0(NAME).envs(&request.command.env).stdin(OwnedFd::from(theirs));
+        let child = match request.streams {
+            Streams::Own => {
+                drop(writer);
+                command.stdout(Stdio::inherit()).stderr(Stdio::inherit()).spawn()?
+            }
+            Streams::Kept => command.stdout(writer.try_clone()?).stderr(writer).process_group(0).spawn()?,
+        };
+        Ok(Self { child, output, channel, streams: request.streams })
+    }
+
+    /// Gives it its task.
+    fn take(self, task: &Task, earlier: Option<BorrowedFd<'_>>) -> io::Result<(Child, Receiver, Channel)> {
+        let input = (self.streams == Streams::Own).then(rustix::stdio::stdin);
+        send(&self.channel, task, &input.into_iter().chain(earlier).collect::<Vec<_>>())?;
+        self.channel.set_nonblocking(true)?;
+        let channel = Channel { stream: UnixStream::from_std(self.channel)?, inbox: Inbox::default() };
+        Ok((self.child, self.output, channel))
+    }
 }
 
 /// Reads what comes until the end is told. The order matters: a command that never stops printing must not keep

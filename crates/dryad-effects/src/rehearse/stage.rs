@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! /                 everything as it is, read-only           (one recursive bind)
-//! ├─ granted root   writable: what is written goes to a layer (one overlay each)
+//! ├─ granted root   writable: what is written goes to a layer (one overlay each), unless it is only looked at
 //! ├─ proc, dev      its own
 //! └─ dryad's state  empty; control sockets answer nobody
 //! ```
@@ -14,6 +14,7 @@ use super::calls;
 use super::memory::Memory;
 use super::message::{Failure, Overlay, Stage};
 use super::mounts;
+use super::permit::Permit;
 use super::quota::Layer;
 use dryad_protocol::path::FilePath;
 use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags, fstat, fstatvfs, openat};
@@ -27,12 +28,24 @@ use std::path::Path;
 pub(super) struct Entered {
     /// The directories that the layers fill.
     pub(super) layers: Vec<Layer>,
-    /// The trees with a layer, by the device numbers they have inside, and the mount they really lie on.
-    pub(super) trees: Vec<(u64, u64)>,
+    /// The trees with a layer.
+    pub(super) trees: Vec<Covered>,
     /// Why processes are seen as outside, if they are.
     pub(super) shared_processes: Option<String>,
     /// Trees that stay read-only although they were wanted, and why.
     pub(super) read_only: Vec<(FilePath, String)>,
+}
+
+/// A tree with a layer, as it is known inside.
+#[derive(Debug)]
+pub(super) struct Covered {
+    /// Its root.
+    pub(super) device: u64,
+    pub(super) inode: u64,
+    /// The mount it really lies on.
+    pub(super) mount: u64,
+    /// What may be done to the names in its root.
+    pub(super) permit: Permit,
 }
 
 /// The three directories of an overlay.
@@ -65,15 +78,18 @@ pub(super) fn enter(stage: &Stage, earlier: Option<&OwnedFd>, control: BorrowedF
     step("make devices", mounts::mount_dev(&tree, stage.quota, memory))?;
     for (overlay, parts) in stage.overlays.iter().zip(parts) {
         match parts.and_then(|parts| mount_overlay(overlay, parts, &tree)) {
-            Ok((directory, numbers)) => {
+            Ok((directory, covered)) => {
                 entered.layers.push(Layer { directory, in_memory: overlay.layer.is_none() });
-                entered.trees.push(numbers);
+                entered.trees.push(covered);
             }
             Err(error) if overlay.needed => {
                 return Err(Failure::of(format!("put a layer over {}", overlay.root), error));
             }
             Err(error) => entered.read_only.push((overlay.root.clone(), error.to_string())),
         }
+    }
+    for path in &stage.unlayered {
+        step(&format!("show {path}"), show(&tree, path.as_path()))?;
     }
     for path in &stage.hidden {
         step(&format!("hide {path}"), hide(&tree, path.as_path()))?;
@@ -110,18 +126,18 @@ fn open_parts(overlay: &Overlay, index: usize, memory: Option<&Memory<'_>>) -> i
     Ok(Parts { lower, upper, work })
 }
 
-/// Mounts an overlay in the new tree; returns the layer, and the tree's device inside and mount outside.
-fn mount_overlay(overlay: &Overlay, parts: Parts, tree: &OwnedFd) -> io::Result<(OwnedFd, (u64, u64))> {
+/// Mounts an overlay in the new tree; returns the layer, and how the tree is known inside.
+fn mount_overlay(overlay: &Overlay, parts: Parts, tree: &OwnedFd) -> io::Result<(OwnedFd, Covered)> {
     let named = |descriptor: &OwnedFd| mounts::path_of(descriptor.as_fd());
     let (lower, upper, work) = (named(&parts.lower), named(&parts.upper), named(&parts.work));
     let options =
         [("lowerdir", lower.as_str()), ("upperdir", upper.as_str()), ("workdir", work.as_str()), ("index", "off")];
     let attributes = attributes_of(&parts.lower)?;
     let mount = mounts::file_system(c"overlay", &options, &[c"userxattr", c"volatile"], attributes)?;
-    let device = fstat(&mount)?.st_dev;
-    let outside = mounts::mount_id(parts.lower.as_fd())?;
+    let (facts, outside) = (fstat(&mount)?, mounts::mount_id(parts.lower.as_fd())?);
     mounts::attach(&mount, tree, relative(overlay.root.as_path()))?;
-    Ok((parts.upper, (device, outside)))
+    let covered = Covered { device: facts.st_dev, inode: facts.st_ino, mount: outside, permit: overlay.permit };
+    Ok((parts.upper, covered))
 }
 
 /// The restrictions of the mount a directory lies on.
@@ -134,6 +150,13 @@ fn attributes_of(directory: &OwnedFd) -> io::Result<MountAttrFlags> {
         (StatVfsMountFlags::NOEXEC, MountAttrFlags::MOUNT_ATTR_NOEXEC),
     ];
     Ok(pairs.into_iter().filter(|(flag, _)| flags.contains(*flag)).map(|(_, attribute)| attribute).collect())
+}
+
+/// Puts the real tree back in its place, below a layer over something around it. It can only be read.
+fn show(tree: &OwnedFd, path: &Path) -> io::Result<()> {
+    let real = mounts::clone_of(CWD, path, OpenTreeFlags::AT_RECURSIVE)?;
+    calls::make_read_only(&real)?;
+    mounts::attach(&real, tree, relative(path))
 }
 
 /// Puts an empty directory in a directory's place. What cannot be seen, as in a `/dev` of its own, is hidden.

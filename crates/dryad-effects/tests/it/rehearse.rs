@@ -9,6 +9,7 @@ mod foreign;
 mod generated;
 mod ladder;
 pub(crate) mod place;
+mod reading;
 mod real;
 mod tools;
 pub(crate) mod user;

@@ -1,7 +1,8 @@
 //! Measures what a rehearsal costs beside the plain command, and prints the figures as one JSON object.
 //!
-//! Called with a directory of its own and a tree of many files in it. Rounds alternate between the two ways, so that
-//! both see the same machine. Where nothing can be rehearsed the figures are missing.
+//! `rehearse DIR TREE [PART]` works in DIR, and TREE is one of many files; PART is one of `nothing`, `reading`,
+//! `building`, `many`. Rounds alternate between the two ways, so that both see the same machine. Where nothing can be
+//! rehearsed the figures are missing.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -28,6 +29,8 @@ fn main() -> ExitCode {
     let (Some(directory), Some(tree)) = (arguments.next(), arguments.next()) else {
         return ExitCode::FAILURE;
     };
+    let part = arguments.next();
+    let is_wanted = |name: &str| part.as_ref().is_none_or(|part| part.as_os_str() == name);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut figures = Map::new();
     let place = Place::new(&directory.join("rehearse"));
@@ -40,8 +43,18 @@ fn main() -> ExitCode {
     figures.insert("probe_cached".to_owned(), json!(place::milliseconds(started)));
     if ladder.best().is_dry_run() {
         runtime.block_on(async {
-            pairs::measure(&place, &tree, &mut figures).await;
-            many::measure(&place, &mut figures).await;
+            if is_wanted("nothing") {
+                pairs::nothing(&place, &mut figures).await;
+            }
+            if is_wanted("reading") {
+                pairs::reading(&place, &tree, &mut figures).await;
+            }
+            if is_wanted("building") {
+                pairs::building(&place, &mut figures).await;
+            }
+            if is_wanted("many") {
+                many::measure(&place, &mut figures).await;
+            }
         });
     }
     println!("{}", serde_json::Value::Object(figures));

@@ -13,25 +13,55 @@ const MANY: usize = 40;
 /// Rounds of what takes longer.
 const FEW: usize = 5;
 
-pub(crate) async fn measure(place: &Place, tree: &Path, figures: &mut Map<String, Value>) {
+/// Functions of a small crate: a build of it takes some hundred milliseconds.
+const FUNCTIONS: usize = 1200;
+
+/// What a command costs that does nothing.
+pub(crate) async fn nothing(place: &Place, figures: &mut Map<String, Value>) {
     let times = alternate(place, "true", &place.work, MANY).await;
     add(figures, "true_plain", share(times.plain.clone(), 0.1));
     add(figures, "true_rehearsed", share(times.rehearsed.clone(), 0.1));
     add(figures, "true_more", share(times.rehearsed, 0.1) - share(times.plain, 0.1));
+}
+
+/// Commands that look at every file of a large tree. The last of them writes as well, so that it gets a layer.
+pub(crate) async fn reading(place: &Place, tree: &Path, figures: &mut Map<String, Value>) {
     let repository = prepare_repository(place, tree).await;
     let tree = repository.as_path();
-    for (name, command) in [("grep", "grep -rq no_such_needle . || true"), ("status", "git status --short >/dev/null")]
-    {
+    for (name, command) in [
+        ("grep", "grep -rq no_such_needle . || true"),
+        ("status", "git status --short >/dev/null"),
+        ("layered", "grep -rq no_such_needle . || touch not_found"),
+    ] {
         add_medians(figures, name, alternate(place, command, tree, FEW).await);
         add(figures, &format!("{name}_warm"), warm(place, command, tree).await);
     }
-    let package = place.work.join("package");
-    fs::create_dir_all(package.join("src")).unwrap();
-    fs::write(package.join("Cargo.toml"), "[package]\nname = \"tiny\"\nedition = \"2021\"\n[workspace]\n").unwrap();
-    fs::write(package.join("src/main.rs"), "fn main() {\n    println!(\"hello\");\n}\n").unwrap();
-    place.plain(&place.request("cargo build -q --offline --target-dir target", &package)).await;
-    let build = "echo '// more' >> src/main.rs && cargo build -q --offline --target-dir target";
-    add_medians(figures, "build", alternate(place, build, &package, FEW * 2).await);
+}
+
+/// Builds of one changed file: in a crate of no more than a line, and in a small one.
+pub(crate) async fn building(place: &Place, figures: &mut Map<String, Value>) {
+    for (name, functions) in [("tiny", 0), ("build", FUNCTIONS)] {
+        let package = place.work.join(name);
+        fs::create_dir_all(package.join("src")).unwrap();
+        fs::write(package.join("Cargo.toml"), "[package]\nname = \"tiny\"\nedition = \"2021\"\n[workspace]\n").unwrap();
+        fs::write(package.join("src/main.rs"), program(functions)).unwrap();
+        place.plain(&place.request("cargo build -q --offline --target-dir target", &package)).await;
+        let build = "echo '// more' >> src/main.rs && cargo build -q --offline --target-dir target";
+        add_medians(figures, name, alternate(place, build, &package, FEW * 2).await);
+    }
+}
+
+/// A program that calls so many functions.
+fn program(functions: usize) -> String {
+    let calls: String = (0..functions).map(|number| format!("    f{number}({number});\n")).collect();
+    let function = |number: usize| {
+        format!(
+            "fn f{number}(x: u64) {{\n    let all: Vec<u64> = (0..x).map(|y| y * {number}).collect();\n    \
+             if all.len() == 77 {{\n        println!(\"{{all:?}}\");\n    }}\n}}\n"
+        )
+    };
+    let functions: String = (0..functions).map(function).collect();
+    format!("fn main() {{\n    println!(\"hello\");\n{calls}}}\n{functions}")
 }
 
 /// The milliseconds of a command, each way.

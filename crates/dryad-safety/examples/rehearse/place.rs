@@ -15,30 +15,34 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Mounts a layer over a tree and runs a command there.
-const BARE: &str = r#"mount -t overlay overlay "$LAYER/mount" \
+const BARE: &str = r#"mount -t overlay overlay "$TREE" \
     -o "lowerdir=$TREE,upperdir=$LAYER/upper,workdir=$LAYER/work,volatile,userxattr" \
-    && cd "$LAYER/mount" && eval "$COMMAND""#;
+    && cd "$TREE" && eval "$COMMAND""#;
 
 /// A directory with a work tree and a home.
 pub(crate) struct Place {
     pub(crate) work: PathBuf,
     pub(crate) home: PathBuf,
+    /// What stays for the next time.
+    pub(crate) kept: PathBuf,
     pub(crate) settings: RehearsalSettings,
     surroundings: Surroundings,
 }
 
 impl Place {
-    /// An empty one.
+    /// An empty one, but for what was kept.
     pub(crate) fn new(directory: &Path) -> Self {
-        if directory.exists() {
-            fs::remove_dir_all(directory).unwrap();
+        let (work, home, kept) = (directory.join("work"), directory.join("home"), directory.join("kept"));
+        for place in [&work, &home] {
+            if place.exists() {
+                fs::remove_dir_all(place).unwrap();
+            }
+            fs::create_dir_all(place).unwrap();
         }
-        let (work, home) = (directory.join("work"), directory.join("home"));
-        fs::create_dir_all(&work).unwrap();
-        fs::create_dir_all(&home).unwrap();
+        fs::create_dir_all(&kept).unwrap();
         let settings = RehearsalSettings::new(&home, vec![work.clone()]);
         let surroundings = Surroundings { mask: Mask::default(), artifacts: Artifacts::new(home.join("artifacts")) };
-        Self { work, home, settings, surroundings }
+        Self { work, home, kept, settings, surroundings }
     }
 
     /// A command in this directory, whose changes count.
@@ -67,7 +71,7 @@ impl Place {
     /// Runs it in a layer with nothing around it; the milliseconds.
     pub(crate) async fn in_bare_layer(&self, request: &RehearsalRequest) -> f64 {
         let layer = self.home.join("layer");
-        for part in ["upper", "work", "mount"] {
+        for part in ["upper", "work"] {
             fs::create_dir_all(layer.join(part)).unwrap();
         }
         let named = [("TREE", request.command.cwd.as_path()), ("LAYER", &layer)];

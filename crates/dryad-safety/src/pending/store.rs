@@ -9,6 +9,7 @@ use dryad_effects::rehearse::Rehearsed;
 use dryad_protocol::action::{PendingAction, Resolver};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::id::ActionId;
+use dryad_protocol::path::FilePath;
 use std::io;
 use thiserror::Error;
 
@@ -73,7 +74,9 @@ impl Pending {
         let record = serde_json::to_vec(action).map_err(io::Error::from)?;
         let files = self.files()?;
         let changes = self.placed(&rehearsed.changes_beside_mark())?;
-        files.put_rehearsed(action.id.as_str(), &record, &changes, rehearsed)?;
+        let root = self.workspace.log()?.root();
+        let recorded = |path: &FilePath| FilePath::new(place::recorded_path(path, root));
+        files.put_rehearsed(action.id.as_str(), &record, &changes, rehearsed, recorded)?;
         self.staged(action);
         Ok(())
     }
@@ -146,9 +149,9 @@ impl Pending {
     /// When that is not what was staged.
     pub fn read_files(&self, id: &ActionId) -> Result<(ChangeSet, Contents), StageError> {
         let (changes, contents) = self.files()?.files(id.as_str()).map_err(|error| damaged(id, error))?;
-        let root = self.workspace.log()?.root();
-        let placed = root.map(|root| place::absolute(&changes, root));
-        Ok((placed.unwrap_or(changes), contents))
+        let Some(root) = self.workspace.log()?.root() else { return Ok((changes, contents)) };
+        let contents = contents.borne_at(|path| FilePath::new(root.join(path.as_path())));
+        Ok((place::absolute(&changes, root), contents))
     }
 
     /// Asks for the right to resolve a plan: of several who ask, one is given it.

@@ -95,9 +95,19 @@ pub(crate) fn only_reads(question: &Question<'_>) -> bool {
     !asks_foreign_git(&script, question) && shell::is_read_only(&script)
 }
 
+/// The same of a command that nobody has to be asked about.
+pub(crate) fn is_proven_to_read(command: &CommandSpec, workdir: &Path) -> bool {
+    let script = shell::parse(&command.command);
+    (command.cwd.as_path() == workdir || !asks_git(&script)) && shell::is_read_only(&script)
+}
+
 /// A repository's own configuration can make git run programs; only the one worked in is trusted.
 fn asks_foreign_git(script: &Script, question: &Question<'_>) -> bool {
-    directory(question) != question.workdir && script.commands.iter().any(|command| command.program() == Some("git"))
+    directory(question) != question.workdir && asks_git(script)
+}
+
+fn asks_git(script: &Script) -> bool {
+    script.commands.iter().any(|command| command.program() == Some("git"))
 }
 
 /// What the class says of the commands.

@@ -295,3 +295,48 @@ fn a_command_may_make_the_folder_that_dryad_makes_itself() {
         }
     }
 }
+
+#[test]
+fn a_command_that_only_reads_gets_no_layer_and_says_so() {
+    let scene = scene();
+    let before = print(&scene);
+    let (shown, told) = ended(scene.run(&["try", "grep -rl two . | sort; stat -f -c %T ."]), 0);
+    let kind = std::process::Command::new("stat").args(["-f", "-c", "%T"]).arg(scene.work()).output().unwrap();
+    assert_eq!(shown, format!("./notes.txt\n{}", String::from_utf8(kind.stdout).unwrap()));
+    assert!(told.contains("could only be read: the command is proven to only read"), "{told}");
+    assert!(told.contains("no file in the granted roots is changed"), "{told}");
+    assert_eq!(print(&scene), before);
+}
+
+#[test]
+fn owners_and_attributes_outlive_the_time_as_a_pending_action_and_a_move() {
+    use std::os::unix::fs::MetadataExt as _;
+    let scene = scene();
+    let is_root = rustix::process::geteuid().is_root();
+    let give = if is_root { "chown -h 1001:1002 made made/file made/link; " } else { "" };
+    let mark = "python3 -c 'import os; os.setxattr(\"made/file\", \"user.note\", b\"hi\")'";
+    let command = format!("mkdir made; echo new > made/file; ln -s file made/link; {mark}; {give}chmod 640 made/file");
+    ended(scene.run(&["try", "--keep", &command]), 0);
+    let work = scene.work();
+    let moved = work.with_file_name("moved");
+    std::fs::rename(&work, &moved).unwrap();
+    std::fs::create_dir(&work).unwrap();
+    let id = pending_in(&scene, &moved);
+    let applied = scene.run(&["apply", &id, "--cwd", moved.to_str().unwrap()]);
+    ended(applied, 0);
+    let file = moved.join("made/file");
+    let look = "import os, sys; print(os.listxattr(sys.argv[1]), os.getxattr(sys.argv[1], 'user.note'))";
+    let seen = std::process::Command::new("python3").args(["-c", look]).arg(&file).output().unwrap();
+    assert_eq!(String::from_utf8(seen.stdout).unwrap(), "['user.note'] b'hi'\n");
+    assert_eq!(file.metadata().unwrap().mode() & 0o7777, 0o640);
+    for name in ["made", "made/file", "made/link"].into_iter().filter(|_| is_root) {
+        let facts = moved.join(name).symlink_metadata().unwrap();
+        assert_eq!((facts.uid(), facts.gid()), (1001, 1002), "{name}");
+    }
+}
+
+fn pending_in(scene: &Scene, work: &std::path::Path) -> String {
+    let listed = scene.run(&["pending", "--json", "--cwd", work.to_str().unwrap()]).done();
+    let listed: Vec<Value> = serde_json::from_str(&listed).unwrap();
+    listed[0]["id"].as_str().unwrap().to_owned()
+}

@@ -1,12 +1,12 @@
 //! Reads both sides of each pair and keeps what differs. Most of the time goes here, so several threads do it.
 
 use super::super::doors;
-use super::large::LargeFiles;
+use super::large::{self, LargeFiles};
 use super::walk::Pair;
 use super::{Captured, Content, NotCarried, Uncarried};
 use crate::bearing::{self, Bearing};
 use crate::fingerprint::{image_at, modified};
-use crate::parallel::in_parts;
+use crate::parallel::{both, in_parts};
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::{FileImage, Image};
 use dryad_protocol::path::FilePath;
@@ -25,10 +25,13 @@ struct Compared {
 
 /// Adds what the pairs come to.
 pub(super) fn compare(pairs: &[Pair], captured: &mut Captured) -> io::Result<()> {
-    let large = LargeFiles::of(pairs);
-    let look_part = |part: &[Pair]| part.iter().map(|pair| look(pair, &large)).collect::<io::Result<Vec<Compared>>>();
-    let compared: Vec<Compared> = in_parts(pairs, look_part)?.into_iter().flatten().collect();
-    let mut changes = Vec::with_capacity(compared.len());
+    let (heavy, light): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|pair| large::is_heavy(pair));
+    let (large, light) = match heavy.is_empty() {
+        true => (LargeFiles::default(), look_at(&light, &LargeFiles::default())),
+        false => both(|| LargeFiles::of(&heavy), || look_at(&light, &LargeFiles::default())),
+    };
+    let compared = light?.into_iter().chain(look_at(&heavy, &large)?);
+    let mut changes = Vec::with_capacity(pairs.len());
     for one in compared {
         captured.not_carried.extend(one.not_carried);
         captured.bearings.extend(one.bearing);
@@ -40,6 +43,11 @@ pub(super) fn compare(pairs: &[Pair], captured: &mut Captured) -> io::Result<()>
     doors::add(&mut changes);
     captured.changes = ChangeSet::new(changes);
     Ok(())
+}
+
+fn look_at(pairs: &[&Pair], large: &LargeFiles) -> io::Result<Vec<Compared>> {
+    let look_part = |part: &[&Pair]| part.iter().map(|pair| look(pair, large)).collect::<io::Result<Vec<_>>>();
+    Ok(in_parts(pairs, look_part)?.into_iter().flatten().collect())
 }
 
 fn look(pair: &Pair, large: &LargeFiles) -> io::Result<Compared> {

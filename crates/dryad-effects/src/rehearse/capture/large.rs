@@ -1,4 +1,4 @@
-//! Reads large files ahead of the rest: each once, however many names it has, and by several threads.
+//! Reads large files apart from the rest: each once, however many names it has, and by several threads.
 //!
 //! A build writes few files, and two of them hold the program: what it took to read those one after the other, old and
 //! new, was most of what a rehearsed build took longer.
@@ -21,12 +21,9 @@ pub(super) struct LargeFiles(HashMap<(u64, u64), FileImage>);
 
 impl LargeFiles {
     /// Reads those of these pairs, on both sides. What cannot be read is left to who needs it.
-    pub(super) fn of(pairs: &[Pair]) -> Self {
-        let before = pairs.iter().filter_map(|pair| Some((pair.path.as_path(), pair.before.as_ref()?)));
-        let after = pairs.iter().filter_map(|pair| pair.after.as_ref()).map(|(file, facts)| (file.as_path(), facts));
-        let is_large = |(_, facts): &(&Path, &Metadata)| facts.is_file() && facts.len() >= LARGE;
-        let files: HashMap<(u64, u64), &Path> =
-            before.chain(after).filter(is_large).map(|(path, facts)| (key(facts), path)).collect();
+    pub(super) fn of(pairs: &[&Pair]) -> Self {
+        let files = pairs.iter().flat_map(|pair| sides(pair)).filter(|(_, facts)| is_large(facts));
+        let files: HashMap<(u64, u64), &Path> = files.map(|(path, facts)| (key(facts), path)).collect();
         let files: Vec<((u64, u64), &Path)> = files.into_iter().collect();
         let read = |(key, path): &((u64, u64), &Path)| match image_at(path) {
             Ok(Image::File(image)) => Some((*key, image)),
@@ -35,12 +32,28 @@ impl LargeFiles {
         Self(each(&files, read).into_iter().flatten().collect())
     }
 
-    /// The image of a file that was read ahead and is still as it was found.
+    /// The image of a file that was read and is still as it was found.
     pub(super) fn image(&self, facts: &Metadata) -> Option<Image> {
         let read = self.0.get(&key(facts)).filter(|_| facts.is_file())?;
         let is_same = read.size == facts.len() && read.modified.is_some() && read.modified == modified(facts);
         is_same.then(|| Image::File(FileImage { mode: facts.mode() & 0o7777, ..read.clone() }))
     }
+}
+
+/// Whether one side of a pair is large.
+pub(super) fn is_heavy(pair: &Pair) -> bool {
+    sides(pair).any(|(_, facts)| is_large(facts))
+}
+
+/// What there is of a pair, in the tree and in the layer.
+fn sides(pair: &Pair) -> impl Iterator<Item = (&Path, &Metadata)> {
+    let before = pair.before.as_ref().map(|facts| (pair.path.as_path(), facts));
+    let after = pair.after.as_ref().map(|(file, facts)| (file.as_path(), facts));
+    before.into_iter().chain(after)
+}
+
+fn is_large(facts: &Metadata) -> bool {
+    facts.is_file() && facts.len() >= LARGE
 }
 
 fn key(facts: &Metadata) -> (u64, u64) {

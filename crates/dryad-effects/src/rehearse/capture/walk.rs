@@ -1,10 +1,10 @@
 //! Walks a layer and pairs each entry with what it stands over.
 
+use super::super::permit::Permit;
 use super::{Covered, NotCarried, OutsideKind, OutsideWrite, Uncarried};
 use crate::opened;
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::FileTime;
-use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{self, Metadata, Permissions};
@@ -71,7 +71,14 @@ fn is_renewed(before: Option<&Metadata>, upper: &Path, after: &Metadata) -> bool
 
 /// Walks the layer of one tree.
 pub(super) fn walk(tree: &Covered, begun: FileTime) -> io::Result<Walked> {
-    let (before, after) = (fs::symlink_metadata(&tree.root)?, fs::metadata(&tree.upper)?);
+    let before = match fs::symlink_metadata(&tree.root) {
+        // Somebody has removed it meanwhile, as happens to temporary directories: the command left nothing there that counts.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && (!tree.granted || is_empty(&tree.upper)) => {
+            return Ok(Walked::default());
+        }
+        other => other.map_err(naming(&tree.root))?,
+    };
+    let after = fs::metadata(&tree.upper).map_err(naming(&tree.upper))?;
     let permit = if tree.granted { Permit::of(&tree.root, &before) } else { Permit::All };
     let mut walker =
         Walker { begun, granted: tree.granted, top: (tree.root.clone(), permit), found: Walked::default() };
@@ -91,6 +98,8 @@ pub(super) fn walk(tree: &Covered, begun: FileTime) -> io::Result<Walked> {
 enum Below {
     /// A directory.
     Stands,
+    /// A directory of which nothing is seen any more, however deep: the command made another in its place.
+    Hidden,
     /// Nothing that has entries.
     Nothing,
 }
@@ -112,42 +121,6 @@ struct Walker {
     found: Walked,
 }
 
-/// What an ordinary user may do to the names in the root of a tree. Its layer is his, whoever the root belongs to, so
-/// that the kernel did not ask. Below the root it does: there a layer has the owners of the tree.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Permit {
-    /// Anything.
-    All,
-    /// Make some, and remove his own.
-    Own,
-    /// Nothing.
-    None,
-}
-
-impl Permit {
-    fn of(root: &Path, facts: &Metadata) -> Self {
-        let user = rustix::process::geteuid();
-        // An owner can open it.
-        if user.is_root() || facts.uid() == user.as_raw() {
-            return Self::All;
-        }
-        match accessat(CWD, root, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
-            Err(_) => Self::None,
-            Ok(()) if facts.mode() & 0o1000 != 0 => Self::Own,
-            Ok(()) => Self::All,
-        }
-    }
-
-    /// Whether something else can come in the place of what stands, or nothing.
-    fn allows(self, stands: Option<&Metadata>) -> bool {
-        match self {
-            Self::All => true,
-            Self::Own => stands.is_none_or(|facts| facts.uid() == rustix::process::geteuid().as_raw()),
-            Self::None => false,
-        }
-    }
-}
-
 impl Walker {
     fn directory(&mut self, real: &Path, upper: &Path, below: Below) -> io::Result<()> {
         for name in layer_names(upper)? {
@@ -157,13 +130,14 @@ impl Walker {
     }
 
     fn entry(&mut self, real: &Path, upper: &Path, below: Below) -> io::Result<()> {
-        let after = fs::symlink_metadata(upper)?;
+        let after = fs::symlink_metadata(upper).map_err(naming(upper))?;
         let before = match below {
-            Below::Stands => at(real)?,
+            Below::Stands | Below::Hidden => at(real)?,
             Below::Nothing => None,
         };
         let is_at_top = real.parent() == Some(self.top.0.as_path());
-        if is_at_top && !self.top.1.allows(before.as_ref()) && is_renewed(before.as_ref(), upper, &after) {
+        let owner = before.as_ref().map(Metadata::uid);
+        if is_at_top && !self.top.1.allows(owner) && is_renewed(before.as_ref(), upper, &after) {
             self.leave_out(real, Uncarried::Forbidden);
             return Ok(());
         }
@@ -177,7 +151,7 @@ impl Walker {
         }
         let kind = after.file_type();
         if kind.is_dir() {
-            return self.made_directory(real, upper, before, after);
+            return self.made_directory((real, upper), before, after, below);
         }
         if !kind.is_file() && !kind.is_symlink() {
             self.leave_out(real, Uncarried::SpecialFile);
@@ -193,13 +167,15 @@ impl Walker {
 
     fn made_directory(
         &mut self,
-        real: &Path,
-        upper: &Path,
+        (real, upper): (&Path, &Path),
         before: Option<Metadata>,
         after: Metadata,
+        below: Below,
     ) -> io::Result<()> {
         let stood = before.as_ref().is_some_and(Metadata::is_dir);
-        if stood && is_marked(upper, OPAQUE) {
+        // The kernel marks only the outermost.
+        let hides = below == Below::Hidden || is_marked(upper, OPAQUE);
+        if stood && hides {
             let kept: HashSet<OsString> = layer_names(upper)?.into_iter().collect();
             for name in names(real)?.into_iter().filter(|name| !kept.contains(name)) {
                 let path = real.join(name);
@@ -209,7 +185,12 @@ impl Walker {
             }
         }
         self.pair(real.to_owned(), before, Some((upper.to_owned(), after)));
-        self.directory(real, upper, if stood { Below::Stands } else { Below::Nothing })
+        let within = match (stood, hides) {
+            (false, _) => Below::Nothing,
+            (true, true) => Below::Hidden,
+            (true, false) => Below::Stands,
+        };
+        self.directory(real, upper, within)
     }
 
     /// Something of the real tree that the command removed, with everything in it. A directory stays with what a change
@@ -281,22 +262,31 @@ fn at(path: &Path) -> io::Result<Option<Metadata>> {
     match opened::reading(path.parent().unwrap_or(path), |_| fs::symlink_metadata(path)) {
         Ok(facts) => Ok(Some(facts)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(error),
+        Err(error) => Err(naming(path)(error)),
     }
+}
+
+/// The same error, which says where.
+fn naming(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// What a directory holds, in order.
 fn names(directory: &Path) -> io::Result<Vec<OsString>> {
     let list = |_| fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>();
-    let mut names = opened::reading(directory, list)?;
+    let mut names = opened::reading(directory, list).map_err(naming(directory))?;
     names.sort();
     Ok(names)
+}
+
+fn is_empty(directory: &Path) -> bool {
+    fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// What a directory of a layer holds. It is ours, so one that is closed is opened: files are read and moved out of it
 /// later. What its bits shall be has been noted.
 fn layer_names(directory: &Path) -> io::Result<Vec<OsString>> {
-    if fs::metadata(directory)?.mode() & 0o700 != 0o700 {
+    if fs::metadata(directory).map_err(naming(directory))?.mode() & 0o700 != 0o700 {
         fs::set_permissions(directory, Permissions::from_mode(0o700))?;
     }
     names(directory)

@@ -1,7 +1,7 @@
 //! What a rehearsed command cannot do, however hard it tries.
 
 use super::place::{Place, attempts, is_root};
-use dryad_effects::rehearse::{Limit, Network, RehearsalError, RehearsalRequest};
+use dryad_effects::rehearse::{Limit, Network, RehearsalError, RehearsalRequest, Rung};
 use dryad_protocol::command::CommandEnd;
 use std::fs;
 use std::io::Read as _;
@@ -143,5 +143,32 @@ async fn what_belongs_to_another_group_is_told() {
         let request = RehearsalRequest { roots: vec![shared.to_owned()], ..place.request("true") };
         let rehearsed = place.start(&request).await.unwrap();
         assert_eq!(rehearsed.limits, [Limit::Foreign(shared.to_owned())]);
+    }
+}
+
+/// The first process inside has descriptors of the layers, and those lie in the real tree.
+#[tokio::test]
+async fn the_first_process_inside_gives_nothing_away() {
+    for rung in [Rung::Overlay, Rung::Tmpfs] {
+        let place = Place::new();
+        fs::write(place.at("victim"), "precious\n").unwrap();
+        fs::write(place.root().join("outside"), "precious\n").unwrap();
+        let real = place.root().display().to_string();
+        let up = "/..".repeat(24);
+        let attach = "python3 -c 'import ctypes, os; c = ctypes.CDLL(None, use_errno=True); \
+                      r = c.ptrace(16, 1, 0, 0); print(os.strerror(ctypes.get_errno()) if r else \"attached\")'";
+        let take = "python3 -c 'import ctypes, os; c = ctypes.CDLL(None, use_errno=True); p = c.syscall(434, 1, 0); \
+                    print([n for n in range(64) if c.syscall(438, p, n, 0) >= 0])'";
+        let command = format!(
+            "for n in /proc/1/fd/* /proc/1/cwd /proc/1/root; do for f in {real}/work/victim {real}/outside; do \
+             echo owned 2>/dev/null > $n{up}$f; done; ls $n/ 2>/dev/null; done; \
+             cat /proc/1/environ /proc/1/maps 2>/dev/null; echo; {attach}; {take}; true"
+        );
+        let request = RehearsalRequest { highest: rung, lowest: rung, ..place.request(&command) };
+        let rehearsed = place.start(&request).await.unwrap();
+        for file in [place.at("victim"), place.root().join("outside")] {
+            assert_eq!(fs::read_to_string(file).unwrap(), "precious\n", "{rung}");
+        }
+        assert_eq!(rehearsed.outcome.output.text.trim(), "Operation not permitted\n[]", "{rung}");
     }
 }

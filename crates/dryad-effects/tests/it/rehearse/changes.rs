@@ -1,6 +1,6 @@
 //! What commands do to a tree: rehearsed and applied must equal run directly, and undone must equal the original.
 
-use super::place::{Place, Print, difference, is_root, print_of};
+use super::place::{Place, Print, difference, is_root, print_of, times_of};
 use dryad_effects::rehearse::{RehearsalRequest, Rehearsed, Rung, Uncarried};
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(crate) const CLOSED: &str = "mkdir closed; echo in > closed/in; chmod 000 cl
 /// What nobody may read cannot be proven by an ordinary user.
 pub(crate) const UNREADABLE: &str = "chmod 000 a.txt";
 
-pub(crate) const CASES: [&str; 66] = [
+pub(crate) const CASES: [&str; 70] = [
     "true",
     "echo new > new",
     "echo changed > a.txt",
@@ -29,6 +29,9 @@ pub(crate) const CASES: [&str; 66] = [
     "rm -rf dir",
     "rm -rf dir; mkdir dir",
     "rm -rf dir; mkdir dir; echo other > dir/other; echo 9 > dir/sub",
+    "rm -rf dir; mkdir -p dir/sub/deep",
+    "rm -rf dir; mkdir -p dir/sub/deep; echo 9 > dir/sub/1; echo deeper > dir/sub/deep/other",
+    "rm -rf dir; mkdir -p dir/sub; rm -rf dir; mkdir -p dir/sub/deep/er; touch dir/sub/deep/er/new",
     "rm -rf ./*",
     "mv a.txt c.txt",
     "mv a.txt b.txt",
@@ -37,6 +40,7 @@ pub(crate) const CASES: [&str; 66] = [
     "mv dir tree/dir; echo x >> tree/dir/sub/1",
     "mv dir empty/",
     "mv tree tmp; mv dir tree; mv tmp dir",
+    "mkdir -p x/sub/deep; echo x > x/sub/deep/x; mv dir tmp; mv x dir; mv tmp x",
     "perl -e 'rename(qw(dir), qw(renamed)) or exit 5'",
     "perl -e 'rename(qw(dir), qw(empty)) or exit 5'",
     "perl -e 'rename(qw(dir), qw(tree)) or exit 5' 2>/dev/null; echo $?",
@@ -109,7 +113,7 @@ async fn rehearsed_and_applied_equals_run_directly_and_undone_equals_the_origina
         shell(&fixtures, &place.work());
         shell(&format!("cp -a '{}/.' .", place.work().display()), &direct);
         let (_, printed) = place.run_directly(&command, &direct);
-        let original = place.print();
+        let (original, times) = (place.print(), times_of(&place.work()));
         let rehearsed = place.rehearse(&command).await;
         let said = unnumbered(&rehearsed.outcome.output.text);
         if said != unnumbered(&printed) {
@@ -130,6 +134,7 @@ async fn rehearsed_and_applied_equals_run_directly_and_undone_equals_the_origina
         }
         place.undo(&rehearsed).unwrap();
         assert!(place.print() == original, "undone: {}", difference(&place.print(), &original));
+        assert_eq!(times_of(&place.work()), times, "undone");
         shell("chmod -R u+rwx .", &place.root());
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));

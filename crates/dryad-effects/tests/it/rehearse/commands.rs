@@ -258,6 +258,30 @@ async fn what_others_change_while_it_runs_is_told() {
     assert_eq!(rehearsed.changes.len(), 2);
 }
 
+/// Somebody's temporary directory has a layer of its own where other file systems are mounted beside it.
+#[tokio::test]
+async fn a_watched_place_that_goes_meanwhile_is_no_loss() {
+    let place = Place::new();
+    let gone = place.root().join("gone");
+    fs::create_dir(&gone).unwrap();
+    fs::write(place.at("flag"), "stay").unwrap();
+    let printed = Mutex::new(String::new());
+    let command = "echo ready; until [ $(cat flag) = gone ]; do sleep 0.01; done; echo x > ../gone/x; touch made";
+    let request = RehearsalRequest { watched: vec![gone.clone()], ..place.request(command) };
+    let surroundings = place.surroundings();
+    let on_update = |text: String| *printed.lock().unwrap() = text;
+    let running = Rehearsal::start(&request, &surroundings, &place.cancel, &on_update);
+    let removal = async {
+        eventually(|| printed.lock().unwrap().contains("ready").then_some(())).await;
+        fs::remove_dir(&gone).unwrap();
+        fs::write(place.at("flag"), "gone").unwrap();
+    };
+    let (rehearsed, ()) = tokio::join!(running, removal);
+    let rehearsed = rehearsed.unwrap();
+    let changed: Vec<_> = rehearsed.changes.iter().map(|change| change.path.as_path().to_owned()).collect();
+    assert_eq!(changed, [place.at("made")]);
+}
+
 #[tokio::test]
 async fn work_in_a_watched_home_that_holds_the_state_as_well() {
     let place = Place::new();

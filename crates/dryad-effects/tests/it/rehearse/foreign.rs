@@ -152,3 +152,27 @@ async fn inside_anothers_directory() {
     place.apply(&rehearsed).unwrap();
     place.undo(&rehearsed).unwrap();
 }
+
+#[test]
+fn a_rename_that_the_sticky_bit_forbids_fails_and_takes_nothing_away() {
+    start("inside_a_sticky_directory_with_renames");
+}
+
+#[tokio::test]
+async fn inside_a_sticky_directory_with_renames() {
+    let Some(everybodys) = everybodys() else { return };
+    for rung in [Rung::Overlay, Rung::Tmpfs] {
+        let place = Place::new();
+        let command = "for it in 'mine replaced' 'gone taken' 'empty taken'; do \
+                       perl -e 'rename($ARGV[0], $ARGV[1]) or print qq($!\\n)' $it; done; mv mine moved; ls";
+        let mut request = RehearsalRequest { highest: rung, lowest: rung, ..place.request(command) };
+        request.command.cwd = FilePath::new(&everybodys);
+        request.roots = vec![everybodys.clone()];
+        let rehearsed = place.start(&request).await.unwrap();
+        let refused = "Operation not permitted\n".repeat(3);
+        assert_eq!(rehearsed.outcome.output.text, format!("{refused}empty\ngone\nmoved\nreplaced\ntheirs\n"), "{rung}");
+        assert_eq!(said(&rehearsed, &everybodys), []);
+        let changed: Vec<_> = rehearsed.changes.iter().map(|change| change.path.as_path().to_owned()).collect();
+        assert_eq!(changed, [everybodys.join("mine"), everybodys.join("moved")]);
+    }
+}

@@ -79,6 +79,7 @@ impl Place {
         RehearsalRequest {
             command: self.spec(command),
             roots: vec![self.work()],
+            unlayered: Vec::new(),
             watched: Vec::new(),
             hidden: Vec::new(),
             deletable: Vec::new(),
@@ -136,7 +137,7 @@ impl Place {
         let log = self.root().join("log");
         let applier = Applier::new(self.root().join("journal"), log.clone(), self.vault());
         let request = Request { changes, contents, record: "rehearsed" };
-        applier.apply(&request, &mut |_| RecordFile::new(log.clone()).append(b"rehearsed\n"))
+        applier.apply(&request, &mut |_| RecordFile::new(log.clone()).append(b"rehearsed\n")).map(drop)
     }
 
     /// What the work tree holds.
@@ -148,6 +149,21 @@ impl Place {
     pub(crate) fn state_is_empty(&self) -> bool {
         fs::read_dir(self.state()).is_ok_and(|mut entries| entries.next().is_none())
     }
+}
+
+/// When every file of a tree was modified.
+pub(crate) fn times_of(root: &Path) -> BTreeMap<PathBuf, (i64, i64)> {
+    let entries = fs::read_dir(root).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let mut times = BTreeMap::new();
+    for path in entries {
+        let facts = fs::symlink_metadata(&path).unwrap();
+        if facts.is_dir() {
+            times.extend(times_of(&path));
+        } else if facts.is_file() {
+            times.insert(path, (facts.mtime(), facts.mtime_nsec()));
+        }
+    }
+    times
 }
 
 /// What a tree holds; its own bits under the empty path.
