@@ -29,8 +29,10 @@ mod clear;
 mod error;
 mod exchange;
 mod recover;
+mod reverse;
 pub(crate) mod slots;
 mod stage;
+mod state;
 mod swap;
 pub(crate) mod unit;
 
@@ -45,6 +47,7 @@ use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::operation::Outcome;
 use dryad_protocol::path::FilePath;
 use error::io_error;
+use reverse::{WentBack, left_beside, with_kept};
 use slots::{Berth, InVault};
 use std::fs::File;
 use std::io;
@@ -62,6 +65,34 @@ pub struct Request<'a> {
     pub contents: &'a Contents,
     /// What the operation log shall say of it. Recovery hands it back.
     pub record: &'a str,
+}
+
+/// What became of the former contents of a change that was applied.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Settled {
+    /// They are in the vault.
+    Yes,
+    /// They lie beside their files still; the next start tries again.
+    NotYet {
+        /// Where.
+        slots: Vec<FilePath>,
+        /// What was in the way.
+        why: String,
+    },
+}
+
+impl Settled {
+    /// What came of putting them away, and where some lie still.
+    fn of(settled: Result<(), ApplyError>, slots: Vec<FilePath>) -> Self {
+        match settled {
+            Err(failure) if !slots.is_empty() => Self::NotYet { slots, why: failure.reason() },
+            Err(failure) => {
+                tracing::debug!(%failure, "a journal is settled by the next start");
+                Self::Yes
+            }
+            Ok(()) => Self::Yes,
+        }
+    }
 }
 
 /// What applies changes in one workspace: its journal and the vault.
@@ -103,12 +134,13 @@ impl Applier {
         &self,
         request: &Request<'_>,
         commit: &mut dyn FnMut(Outcome) -> io::Result<()>,
-    ) -> Result<(), ApplyError> {
+    ) -> Result<Settled, ApplyError> {
         let mut units = unit::units(request.changes)?;
         alike::distinct(request.changes)?;
         check::unchanged(request.changes, &units, request.contents)?;
         if units.is_empty() {
-            return commit(Outcome::Applied).map_err(record_failed(&self.journal));
+            commit(Outcome::Applied).map_err(record_failed(&self.journal))?;
+            return Ok(Settled::Yes);
         }
         match self.apply_units(request, &mut units, InVault::Allowed, commit) {
             // Two mounts of one file system look alike until something is to be moved between them.
@@ -125,7 +157,7 @@ impl Applier {
         units: &mut [Unit],
         in_vault: InVault,
         commit: &mut dyn FnMut(Outcome) -> io::Result<()>,
-    ) -> Result<(), ApplyError> {
+    ) -> Result<Settled, ApplyError> {
         let batch = slots::give(units, request.contents, &self.vault, &self.owner(), in_vault);
         let journal = self.begin(request, units, batch.as_ref())?;
         let (inodes, staging, done) = match self.stage(request.contents, units, batch.as_ref(), journal) {
@@ -138,14 +170,12 @@ impl Applier {
         match done {
             Ok(proof) => {
                 // It has happened and is recorded. What is still to be put away is by the next start.
-                if let Err(error) = self.settle(units) {
-                    tracing::warn!(%error, "former contents lie beside their files still");
-                }
-                proof
+                let settled = self.settle(units);
+                proof.map(|()| Settled::of(settled, left_beside(units)))
             }
             Err(failure) => match self.reverse(request.contents, units, &inodes, staging) {
-                stuck if stuck.is_empty() => Err(with_kept(failure, units)),
-                paths => Err(ApplyError::Torn { failure: Box::new(failure), paths }),
+                WentBack { stuck, beside } if stuck.is_empty() => Err(with_kept(failure, units, beside)),
+                WentBack { stuck, .. } => Err(ApplyError::Torn { failure: Box::new(failure), paths: stuck }),
             },
         }
     }
@@ -212,36 +242,6 @@ impl Applier {
         swap::within_closed(units, || clear::absorb(units, &self.vault))?;
         self.journal.settle(&self.log).map_err(record_failed(&self.journal))
     }
-
-    /// Puts back what was moved, removes what was staged, and returns the paths where that failed.
-    fn reverse(&self, contents: &Contents, units: &[Unit], inodes: &[u64], staging: Staging) -> Vec<FilePath> {
-        let unwind = |unit: &Unit, inode: u64| {
-            swap::swap_back(unit, inode)?;
-            clear::unstage(unit, contents, &self.vault, staging)
-        };
-        let inodes = inodes.iter().copied().chain(std::iter::repeat(0)).take(units.len()).collect::<Vec<_>>();
-        let stuck = |(unit, inode): (&Unit, u64)| unwind(unit, inode).err().map(|_| FilePath::new(unit.path()));
-        let mut paths: Vec<FilePath> = units.iter().zip(inodes).rev().filter_map(stuck).collect();
-        paths.extend(swap::close_doors(units));
-        if paths.is_empty() {
-            self.vault.drop_empty(units.iter().filter(|unit| unit.berth == Berth::New).map(|unit| unit.slot.as_path()));
-            self.journal.clear().ok();
-        }
-        paths
-    }
-}
-
-/// Names what lies in slots after everything was put back: only what is somebody else's stays there.
-fn with_kept(failure: ApplyError, units: &[Unit]) -> ApplyError {
-    match left_in_slots(units) {
-        kept if kept.is_empty() => failure,
-        kept => ApplyError::PutBack { failure: Box::new(failure), kept },
-    }
-}
-
-fn left_in_slots(units: &[Unit]) -> Vec<FilePath> {
-    let is_there = |unit: &&Unit| unit.berth != Berth::Kept && unit.slot.symlink_metadata().is_ok();
-    units.iter().filter(is_there).map(|unit| FilePath::new(&unit.slot)).collect()
 }
 
 fn record_failed(journal: &Journal) -> impl FnOnce(io::Error) -> ApplyError {

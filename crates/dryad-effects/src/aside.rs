@@ -9,7 +9,7 @@
 use crate::apply::unit::{Step, Unit, units};
 use crate::disk;
 use crate::identity;
-use crate::journal::{Found, Journal};
+use crate::journal::{Found, Journal, Reading};
 use dryad_protocol::path::FilePath;
 use std::fs;
 use std::io;
@@ -35,8 +35,12 @@ pub fn given_up(state: &Path, oldest: SystemTime) -> Vec<GivenUp> {
     let is_there = root.as_deref().is_some_and(|root| identity::has_id(root, &id));
     let judge = |journal: Journal| {
         let modified = fs::metadata(journal.path()).and_then(|metadata| metadata.modified()).ok()?;
-        let found = journal.find().ok().flatten()?.followed(root.as_deref());
         let is_old = modified < oldest;
+        let found = match journal.find().ok()? {
+            Reading::Found(found) => found.followed(root.as_deref()),
+            Reading::Damaged { slots } => return unreadable(&journal, slots, is_old),
+            Reading::Nothing | Reading::Newer => return None,
+        };
         let is_gone = is_there && is_below(&found, root.as_deref()) && is_nothing_left(&found);
         let left = || found.intent.meta.slots.iter().filter(|slot| stands(slot.as_path())).cloned().collect();
         (is_old || is_gone).then(|| GivenUp {
@@ -46,6 +50,14 @@ pub fn given_up(state: &Path, oldest: SystemTime) -> Vec<GivenUp> {
         })
     };
     Journal::new(state.join("journal")).aside().into_iter().filter_map(judge).collect()
+}
+
+/// What cannot be read is given up when it is old, or nothing of what it names is left.
+fn unreadable(journal: &Journal, slots: Vec<FilePath>, is_old: bool) -> Option<GivenUp> {
+    let is_named = !slots.is_empty();
+    let left: Vec<FilePath> = slots.into_iter().filter(|slot| stands(slot.as_path())).collect();
+    let (journal, record) = (journal.path().to_owned(), String::new());
+    (is_old || (is_named && left.is_empty())).then_some(GivenUp { journal, record, left })
 }
 
 impl GivenUp {

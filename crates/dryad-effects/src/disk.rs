@@ -9,6 +9,7 @@
 
 mod fault;
 
+use crate::vicinity::Vicinity;
 use fault::step;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -173,14 +174,29 @@ pub(crate) fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Lets two names change places, in one step where the file system can.
 pub(crate) fn exchange(a: &Path, b: &Path) -> io::Result<()> {
-    static PLAIN: OnceLock<bool> = OnceLock::new();
-    if *PLAIN.get_or_init(|| std::env::var_os("DRYAD_NO_EXCHANGE").is_some()) {
-        return exchange_by_three(a, b);
-    }
-    step()?;
-    match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => exchange_by_three(a, b),
-        other => other.map_err(io::Error::from),
+    Exchanges::default().exchange(a, b)
+}
+
+/// Lets many names change places with others.
+#[derive(Debug, Default)]
+pub(crate) struct Exchanges {
+    a: Vicinity,
+    b: Vicinity,
+}
+
+impl Exchanges {
+    /// The next two.
+    pub(crate) fn exchange(&mut self, a: &Path, b: &Path) -> io::Result<()> {
+        static PLAIN: OnceLock<bool> = OnceLock::new();
+        if *PLAIN.get_or_init(|| std::env::var_os("DRYAD_NO_EXCHANGE").is_some()) {
+            return exchange_by_three(a, b);
+        }
+        step()?;
+        let ((at_a, name_a), (at_b, name_b)) = (self.a.find(a), self.b.find(b));
+        match renameat_with(at_a, name_a, at_b, name_b, RenameFlags::EXCHANGE) {
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => exchange_by_three(a, b),
+            other => other.map_err(io::Error::from),
+        }
     }
 }
 

@@ -10,12 +10,15 @@ mod stamp;
 pub(crate) use stamp::Stamp;
 
 use crate::opened;
+use crate::vicinity::Vicinity;
 use dryad_protocol::image::{BlobId, FileImage, Image};
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::FileTime;
-use std::fs::{self, File, Metadata, OpenOptions};
+use rustix::fs::{Mode, OFlags, openat};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -49,8 +52,8 @@ pub(crate) struct Opposite {
 
 impl Opposite {
     /// The slot that was looked at so.
-    pub(crate) fn new(slot: PathBuf, metadata: &Metadata) -> Self {
-        Self { slot, inode: metadata.ino(), dress: (metadata.permissions().mode() & PERMISSIONS, modified(metadata)) }
+    pub(crate) fn new(slot: PathBuf, stamp: &Stamp) -> Self {
+        Self { slot, inode: stamp.inode(), dress: (stamp.mode(), stamp.modified()) }
     }
 
     /// Whether what lies there has the bits and the time of this image already.
@@ -72,16 +75,23 @@ pub fn image_at(path: &Path) -> io::Result<Image> {
 
 /// What stands at `path`, where this is expected: a file is opened without looking first.
 pub fn see(path: &Path, expected: &Image) -> io::Result<Sighting> {
-    opened::reading(path, |mode| Ok(see_as_it_is(path, expected)?.with_mode(mode)))
+    see_near(&mut Vicinity::default(), path, expected)
 }
 
-fn see_as_it_is(path: &Path, expected: &Image) -> io::Result<Sighting> {
+/// The same for one of many.
+pub(crate) fn see_near(vicinity: &mut Vicinity, path: &Path, expected: &Image) -> io::Result<Sighting> {
+    let place = vicinity.find(path);
+    opened::reading(path, |mode| Ok(see_as_it_is(path, place, expected)?.with_mode(mode)))
+}
+
+fn see_as_it_is(path: &Path, (at, name): (BorrowedFd<'_>, &Path), expected: &Image) -> io::Result<Sighting> {
     if !matches!(expected, Image::File(_)) {
         return look(path);
     }
     // A link is not followed, and a pipe is not waited for.
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-    let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(path) else { return look(path) };
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let Ok(file) = openat(at, name, OFlags::RDONLY | flags, Mode::empty()) else { return look(path) };
+    let file = File::from(file);
     let metadata = file.metadata()?;
     if metadata.is_file() { read(file, &metadata) } else { look(path) }
 }
@@ -164,9 +174,8 @@ impl Sighting {
     }
 
     /// A file of which it is known that it holds this content, as long as this stamp is its own, and what lies opposite.
-    pub(crate) fn known(blob: BlobId, (metadata, stamp): (&Metadata, Stamp), opposite: Opposite) -> Self {
-        let mode = metadata.permissions().mode() & PERMISSIONS;
-        let file = FileImage { blob, size: metadata.len(), mode, modified: modified(metadata) };
+    pub(crate) fn known(blob: BlobId, stamp: Stamp, opposite: Opposite) -> Self {
+        let file = FileImage { blob, size: stamp.size(), mode: stamp.mode(), modified: stamp.modified() };
         Self { image: Image::File(file), stamp: Some(stamp), is_lasting: true, opposite: Some(opposite) }
     }
 
@@ -204,7 +213,12 @@ impl Sighting {
     /// Whether the same file stands at `path` and nobody can have written to it since; false when that
     /// cannot be told without reading it.
     pub fn holds_at(&self, path: &Path) -> bool {
-        self.stamp.is_some_and(|stamp| self.is_lasting && Stamp::at(path) == Some(stamp))
+        self.holds_near(&mut Vicinity::default(), path)
+    }
+
+    /// The same for one of many.
+    pub(crate) fn holds_near(&self, vicinity: &mut Vicinity, path: &Path) -> bool {
+        self.stamp.is_some_and(|stamp| self.is_lasting && Stamp::near(vicinity, path) == Some(stamp))
     }
 }
 

@@ -8,17 +8,22 @@
 //! ```
 //!
 //! A section is a length, the bytes and a checksum. A torn intent means that nothing was done; an intent
-//! without inodes means that nothing was moved.
+//! without inodes means that nothing was moved. What else cannot be read may have been anything ([`found`]).
 //!
 //! A settled journal is not removed but renamed, and replaced by the next one: the log is not synced for
 //! its own sake, so until the next change's barrier has made the record durable the journal vouches for
 //! it. Whether that is needed is told by the promise: after a power cut the log is shorter than it says,
 //! or at least the machine was started anew.
 
+mod found;
+
+pub(crate) use found::{Found, Reading, Ready};
+
 use crate::change_codec;
 use crate::disk;
-use dryad_protocol::change_set::{Change, ChangeSet};
+use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::path::FilePath;
+use found::Section;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -54,14 +59,6 @@ pub(crate) struct Meta {
     /// The batch that is made for it in the vault, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) batch: Option<FilePath>,
-}
-
-/// A journal as it was found.
-#[derive(Clone, Debug)]
-pub(crate) struct Found {
-    pub(crate) intent: Intent,
-    /// The inodes of what lay ready, in the units' order; none when staging was not finished.
-    pub(crate) ready: Option<Vec<u64>>,
 }
 
 /// What a settled journal says of the operation log.
@@ -105,8 +102,8 @@ impl Journal {
         disk::write(file, &bytes)
     }
 
-    /// What was left behind, if anything. A torn intent is no intent.
-    pub(crate) fn find(&self) -> io::Result<Option<Found>> {
+    /// What was left behind.
+    pub(crate) fn find(&self) -> io::Result<Reading> {
         find(&self.path)
     }
 
@@ -155,10 +152,20 @@ impl Journal {
         let settled = self.settled();
         match promise(&settled) {
             Ok(Some(promise)) if length(log)? >= promise.log_length && promise.boot == boot() => Ok(None),
-            Ok(_) => find(&settled),
+            // One that cannot be read vouches for nothing.
+            Ok(_) => match find(&settled)? {
+                Reading::Found(found) => Ok(Some(found)),
+                Reading::Nothing | Reading::Damaged { .. } | Reading::Newer => Ok(None),
+            },
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// By how much the log is shorter than it was when the last change was settled.
+    pub(crate) fn missing_of(&self, log: &Path) -> io::Result<u64> {
+        let promised = promise(&self.settled())?.map_or(0, |promise| promise.log_length);
+        Ok(promised.saturating_sub(length(log)?))
     }
 
     /// Nothing vouches for the last record any more: it is known to be in the log.
@@ -176,10 +183,10 @@ impl Journal {
     }
 }
 
-fn find(path: &Path) -> io::Result<Option<Found>> {
+fn find(path: &Path) -> io::Result<Reading> {
     match fs::read(path) {
-        Ok(bytes) => Ok(decode(&bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Ok(bytes) => Ok(Reading::of(&bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Reading::Nothing),
         Err(error) => Err(error),
     }
 }
@@ -224,15 +231,7 @@ fn promise(settled: &Path) -> io::Result<Option<Promise>> {
         file.seek(SeekFrom::Start(position))?;
         file.read_to_end(&mut rest)?;
     }
-    Ok(take(&mut rest.as_slice()).and_then(|promise| serde_json::from_slice(promise).ok()))
-}
-
-fn decode(bytes: &[u8]) -> Option<Found> {
-    let mut rest = bytes.strip_prefix(MAGIC)?;
-    let meta: Meta = serde_json::from_slice(take(&mut rest)?).ok()?;
-    let changes = change_codec::decode(take(&mut rest)?).ok()?;
-    let ready = take(&mut rest).and_then(|inodes| serde_json::from_slice(inodes).ok());
-    Some(Found { intent: Intent { meta, changes }, ready })
+    Ok(Section::take(&mut rest.as_slice()).whole().and_then(|promise| serde_json::from_slice(promise).ok()))
 }
 
 fn section(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -242,43 +241,11 @@ fn section(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(&sum(bytes));
 }
 
-/// The next section, if it is whole.
-fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (length, after) = rest.split_at_checked(8)?;
-    let length = usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()?;
-    let (bytes, after) = after.split_at_checked(length)?;
-    let (found, after) = after.split_at_checked(SUM)?;
-    *rest = after;
-    (found == sum(bytes)).then_some(bytes)
-}
-
 fn sum(bytes: &[u8]) -> [u8; SUM] {
     let mut sum = [0; SUM];
     let hash = blake3::hash(bytes);
     sum.iter_mut().zip(hash.as_bytes()).for_each(|(to, from)| *to = *from);
     sum
-}
-
-impl Found {
-    /// The same where the workspace lies now, if it was moved since.
-    pub(crate) fn followed(self, now: Option<&Path>) -> Self {
-        let (Some(now), Some(then)) = (now, self.intent.meta.root.clone()) else { return self };
-        let then = then.as_path();
-        // The order of the slots is that of the paths, which stays only if all of them move.
-        let moves = |path: &FilePath| path.as_path().starts_with(then);
-        if then == now || then.exists() || !self.intent.changes.iter().all(|change| moves(&change.path)) {
-            return self;
-        }
-        let follow = |path: &FilePath| match path.as_path().strip_prefix(then) {
-            Ok(rest) => FilePath::new(now.join(rest)),
-            Err(_) => path.clone(),
-        };
-        let Intent { meta, changes } = self.intent;
-        let changes =
-            ChangeSet::new(changes.iter().map(|change| Change { path: follow(&change.path), ..change.clone() }));
-        let meta = Meta { slots: meta.slots.iter().map(follow).collect(), root: Some(FilePath::new(now)), ..meta };
-        Self { intent: Intent { meta, changes }, ready: self.ready }
-    }
 }
 
 #[cfg(test)]
@@ -299,7 +266,7 @@ mod tests {
     fn a_settled_journal_is_not_in_doubt_as_long_as_the_log_is_whole() {
         let root = tempfile::tempdir().unwrap();
         let (journal, log) = settled(root.path());
-        assert!(journal.find().unwrap().is_none() && journal.find_doubtful(&log).unwrap().is_none());
+        assert!(matches!(journal.find().unwrap(), Reading::Nothing) && journal.find_doubtful(&log).unwrap().is_none());
         fs::write(&log, "a record\nanother\n").unwrap();
         assert!(journal.find_doubtful(&log).unwrap().is_none());
     }

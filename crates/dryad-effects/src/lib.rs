@@ -34,3 +34,4 @@ pub mod shared_blocks;
 mod spool;
 pub mod texts;
 pub mod vault;
+mod vicinity;

@@ -45,6 +45,7 @@ mod leave;
 mod shelf;
 mod stream;
 
+pub use batch::Exchanged;
 pub(crate) use batch::{Mark, NewBatch, Pair};
 pub use blob::BlobReader;
 pub use check::Problem;
@@ -118,14 +119,17 @@ impl Vault {
         Neighbours { device: self.device(), last: None }
     }
 
-    /// Fails with the directory that cannot be written to, if these contents could not come in for that.
-    pub(crate) fn check_open_for(&self, blobs: impl Iterator<Item = BlobId>) -> Result<(), (PathBuf, io::Error)> {
+    /// Makes the directories that these contents come into, or fails with the one that cannot be made or written to: on a
+    /// full disk that shows while nothing has been changed.
+    pub(crate) fn prepare_for(&self, blobs: impl Iterator<Item = BlobId>) -> Result<(), (PathBuf, io::Error)> {
         let mut shards: Vec<PathBuf> = blobs.map(|id| self.layout.shard(id)).collect();
         shards.sort_unstable();
         shards.dedup();
         for shard in shards {
-            // What is not there yet is made in the nearest that is.
-            let place = shard.ancestors().find(|place| place.exists()).unwrap_or(&shard);
+            if !shard.exists() {
+                layout::make_directory(&shard).map_err(|error| (shard.clone(), error))?;
+            }
+            let place = shard.as_path();
             let wanted = Access::WRITE_OK | Access::EXEC_OK;
             if let Err(error) = accessat(CWD, place, wanted, AtFlags::EACCESS) {
                 return Err((place.to_owned(), error.into()));

@@ -4,10 +4,11 @@
 //! what a dead process left, applies, and has the operation recorded before anybody hears of success.
 
 mod calls;
+mod notices;
 mod rehearsed;
 
 use crate::oplog::{FileLog, LogError};
-use dryad_effects::apply::{Applier, ApplyError, Direction, Records, Request};
+use dryad_effects::apply::{Applier, ApplyError, Records, Request, Settled};
 use dryad_effects::contents::Contents;
 use dryad_effects::identity;
 use dryad_effects::lock::Lock;
@@ -159,7 +160,9 @@ impl Workspace {
         }
         let _lock = self.lock()?;
         match self.recover_locked(log) {
-            Err(WorkspaceError::Apply(error)) if error.is_denied() => {
+            Err(WorkspaceError::Apply(error))
+                if error.is_denied() || matches!(error, ApplyError::NewerJournal { .. }) =>
+            {
                 self.note(format!("an interrupted change is not recovered: {error}"));
                 Ok(())
             }
@@ -212,7 +215,10 @@ impl Workspace {
         if !has_record {
             texts.forget(&head.id);
         }
-        Ok(applied?)
+        if let Settled::NotYet { slots, why } = applied? {
+            self.note(notices::unsettled(&head.label, &slots, &why));
+        }
+        Ok(())
     }
 
     /// What was written over texts.
@@ -248,32 +254,10 @@ impl Workspace {
         log.mend()?;
         self.tell_mended(log);
         for recovered in self.opened()?.applier.recover(log)? {
-            let head = serde_json::from_str::<OperationHead>(&recovered.record);
-            let label = head.map_or_else(|_| String::new(), |head| head.label);
-            self.note(match recovered.direction {
-                Direction::Finished => format!("recovered an interrupted change: {label}: finished"),
-                Direction::Reversed(why) => {
-                    format!("recovered an interrupted change: {label}: taken back, since {why}")
-                }
-                Direction::RecordedAgain => format!("recorded a change again that a power cut had erased: {label}"),
-                Direction::Stuck { paths, journal } => stuck(&label, &paths, &journal),
-            });
+            self.note(notices::of(recovered));
         }
         Ok(())
     }
-}
-
-fn stuck(label: &str, paths: &[FilePath], journal: &Path) -> String {
-    const NAMED: usize = 10;
-    let named: Vec<String> = paths.iter().take(NAMED).map(FilePath::to_string).collect();
-    let more = paths.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!(
-        "an interrupted change can neither be finished nor taken back yet: {label}: {}{more} (what belongs there may lie \
-         beside it as `*.edit.tmp`; it is tried again at every start, from {})",
-        named.join(", "),
-        journal.display()
-    )
 }
 
 fn unusable(path: &Path) -> impl FnOnce(io::Error) -> WorkspaceError + use<> {

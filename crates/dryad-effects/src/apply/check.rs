@@ -4,9 +4,10 @@ use super::clear::{Writers, found};
 use super::unit::{Item, Unit, items};
 use super::{ApplyError, io_error};
 use crate::contents::Contents;
-use crate::fingerprint::see;
+use crate::fingerprint::see_near;
 use crate::opened;
 use crate::parallel::in_parts;
+use crate::vicinity::Vicinity;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
@@ -19,9 +20,9 @@ use std::path::{Path, PathBuf};
 /// Fails unless every path is as the planner saw it. What he read himself, and nobody wrote to since, is not
 /// read again.
 pub(super) fn unchanged(changes: &ChangeSet, units: &[Unit], contents: &Contents) -> Result<(), ApplyError> {
-    let is_known = |change: &Change| {
+    let is_known = |change: &Change, vicinity: &mut Vicinity| {
         let seen = contents.sighting(&change.path).filter(|seen| seen.image().same_content(&change.before));
-        seen.is_some_and(|seen| seen.holds_at(change.path.as_path()))
+        seen.is_some_and(|seen| seen.holds_near(vicinity, change.path.as_path()))
     };
     let mut stale = differing(changes.iter(), |change| &change.before, is_known)?;
     for unit in units {
@@ -33,7 +34,7 @@ pub(super) fn unchanged(changes: &ChangeSet, units: &[Unit], contents: &Contents
 
 /// Fails unless everything a unit touches is as the planner saw it.
 pub(super) fn as_before(unit: &Unit) -> Result<(), ApplyError> {
-    let mut stale = differing(unit.changes.iter(), |change| &change.before, |_| false)?;
+    let mut stale = differing(unit.changes.iter(), |change| &change.before, |_, _| false)?;
     stale.extend(unlisted(unit)?);
     if stale.is_empty() { Ok(()) } else { Err(ApplyError::Stale { paths: stale }) }
 }
@@ -43,9 +44,9 @@ pub(super) fn as_before(unit: &Unit) -> Result<(), ApplyError> {
 pub(super) fn taken<'u>(units: impl Iterator<Item = &'u Unit>) -> Result<(), ApplyError> {
     let (directories, others) = items(units.filter(|unit| unit.takes()), |change| &change.before);
     let differ = |part: &[Item<'_>]| {
-        let mut stale = Vec::new();
+        let (mut stale, mut vicinity) = (Vec::new(), Vicinity::default());
         for item in part {
-            let there = found(&item.place(), &item.change.before, Writers::Possible);
+            let there = found(&mut vicinity, &item.place(), &item.change.before, Writers::Possible);
             if !there.map_err(io_error("read", item.path()))?.0.same_content(&item.change.before) {
                 stale.push(item.change.path.clone());
             }
@@ -68,7 +69,7 @@ pub(super) fn taken<'u>(units: impl Iterator<Item = &'u Unit>) -> Result<(), App
 /// Fails unless every path holds what was promised: all of it is read. Some are known to be unproven.
 pub(super) fn proven<'u>(units: impl Iterator<Item = &'u Unit>, mut unproven: Vec<FilePath>) -> Result<(), ApplyError> {
     // It has happened: what cannot be read is not proven, and that is all.
-    match differing(units.flat_map(|unit| &unit.changes), |change| &change.after, |_| false) {
+    match differing(units.flat_map(|unit| &unit.changes), |change| &change.after, |_, _| false) {
         Ok(paths) => unproven.extend(paths),
         Err(ApplyError::Io { path, .. }) => unproven.push(path),
         Err(other) => return Err(other),
@@ -80,21 +81,24 @@ pub(super) fn proven<'u>(units: impl Iterator<Item = &'u Unit>, mut unproven: Ve
 fn differing<'c>(
     changes: impl Iterator<Item = &'c Change>,
     expected: impl Fn(&Change) -> &Image + Sync,
-    is_known: impl Fn(&Change) -> bool + Sync,
+    is_known: impl Fn(&Change, &mut Vicinity) -> bool + Sync,
 ) -> Result<Vec<FilePath>, ApplyError> {
     let changes: Vec<&Change> = changes.collect();
     let is_link = |change: &&&Change| matches!(expected(change), Image::Symlink { .. });
     let links: HashSet<&Path> = changes.iter().filter(is_link).map(|change| change.path.as_path()).collect();
     let differ = |part: &[&Change]| {
-        let mut paths = Vec::new();
+        let (mut paths, mut vicinity) = (Vec::new(), Vicinity::default());
         for change in part {
             // Where a link stands, or has come, nothing lies below: what is seen there lies elsewhere.
             let path = change.path.as_path();
             let is_behind_link = !links.is_empty() && path.ancestors().skip(1).any(|above| links.contains(above));
             let is_right = match expected(change) {
                 expected if is_behind_link => matches!(expected, Image::Absent),
-                _ if is_known(change) => true,
-                expected => see(path, expected).map_err(io_error("read", path))?.image().same_content(expected),
+                _ if is_known(change, &mut vicinity) => true,
+                expected => {
+                    let seen = see_near(&mut vicinity, path, expected).map_err(io_error("read", path))?;
+                    seen.image().same_content(expected)
+                }
             };
             if !is_right {
                 paths.push(change.path.clone());

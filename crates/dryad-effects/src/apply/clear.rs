@@ -5,15 +5,15 @@ use super::unit::{Item, Step, Unit, items};
 use super::{ApplyError, io_error};
 use crate::contents::Contents;
 use crate::disk;
-use crate::fingerprint::{YOUNG, modified, see};
+use crate::fingerprint::{Stamp, see_near};
 use crate::opened;
 use crate::parallel::in_parts;
 use crate::vault::{Neighbours, Vault, VaultError};
+use crate::vicinity::Vicinity;
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::{BlobId, Image};
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -59,9 +59,9 @@ pub(super) fn absorb(units: &[Unit], vault: &Vault) -> Result<(), ApplyError> {
 }
 
 fn absorb_item(item: &Item<'_>, vault: &Vault, neighbours: &mut Neighbours) -> Result<(), ApplyError> {
-    let mut keep = |blob: BlobId, place: &Path, metadata: Option<&Metadata>| match metadata {
+    let mut keep = |blob: BlobId, place: &Path, stamp: Option<&Stamp>| match stamp {
         _ if !neighbours.include(item.unit.path()) => disk::remove_file(place),
-        Some(metadata) => vault.absorb_seen(place, blob, metadata).map_err(in_vault),
+        Some(stamp) => vault.absorb_seen(place, blob, stamp).map_err(in_vault),
         None => vault.absorb(place, blob).map_err(in_vault),
     };
     let before = &item.change.before;
@@ -91,7 +91,7 @@ pub(super) fn unstage(unit: &Unit, contents: &Contents, vault: &Vault, staging: 
         return Ok(());
     }
     let is_ours = |blob: BlobId| unit.berth == Berth::New || contents.has(blob);
-    let mut keep = |blob: BlobId, place: &Path, _: Option<&Metadata>| {
+    let mut keep = |blob: BlobId, place: &Path, _: Option<&Stamp>| {
         if is_ours(blob) { disk::remove_file(place) } else { vault.absorb(place, blob).map_err(in_vault) }
     };
     let (directories, others) = items([unit].into_iter(), |change| &change.after);
@@ -113,7 +113,7 @@ enum Cleared {
 }
 
 /// What is done with a file that holds what was expected, of this content, at this place, if it was looked at so.
-type Keep<'k> = dyn FnMut(BlobId, &Path, Option<&Metadata>) -> io::Result<()> + 'k;
+type Keep<'k> = dyn FnMut(BlobId, &Path, Option<&Stamp>) -> io::Result<()> + 'k;
 
 /// Clears the place of something that is no directory.
 fn clear(
@@ -134,11 +134,11 @@ fn clear_place(
     (writers, staging): (Writers, Staging),
     keep: &mut Keep<'_>,
 ) -> io::Result<Cleared> {
-    let (there, metadata) = found(place, expected, writers)?;
+    let (there, stamp) = found(&mut Vicinity::default(), place, expected, writers)?;
     match (expected, &there) {
         (_, Image::Absent) => return Ok(Cleared::Nothing),
         (Image::File(file), Image::File(found)) if file.blob == found.blob => {
-            keep(file.blob, place, metadata.as_ref())?;
+            keep(file.blob, place, stamp.as_ref())?;
         }
         (Image::Symlink { .. }, Image::Symlink { .. }) => disk::remove_file(place)?,
         // A piece of a file, made by whoever was staging.
@@ -190,23 +190,23 @@ pub(super) fn is_being_cleared(unit: &Unit) -> bool {
 
 /// What lies in a slot, of which `expected` was hashed before the swap.
 ///
-/// A file that still has the size and the modification time of that moment has not been written to since, and
-/// is not read again: a write would have set the clock's time, and that is not the old one any more.
+/// A file that still [shows](Stamp::shows) what it was has not been written to since, and is not read again.
 /// The vault reads it again before it gives it back. Where the file system keeps whole seconds only, or the
 /// last write is so young that a second one may bear the same time, it is read.
-pub(super) fn found(place: &Path, expected: &Image, writers: Writers) -> io::Result<(Image, Option<Metadata>)> {
+pub(super) fn found(
+    vicinity: &mut Vicinity,
+    place: &Path,
+    expected: &Image,
+    writers: Writers,
+) -> io::Result<(Image, Option<Stamp>)> {
     if let Image::File(file) = expected
-        && let Ok(metadata) = fs::symlink_metadata(place)
-        && metadata.is_file()
-        && metadata.len() == file.size
-        && file.modified.is_some()
-        && modified(&metadata) == file.modified
-        && metadata.mtime_nsec() != 0
-        && (writers == Writers::Unlikely || metadata.modified()?.elapsed().is_ok_and(|age| age > YOUNG))
+        && let Some(stamp) = Stamp::near(vicinity, place)
+        && stamp.shows(file)
+        && (writers == Writers::Unlikely || stamp.is_written_long_ago())
     {
-        return Ok((expected.clone(), Some(metadata)));
+        return Ok((expected.clone(), Some(stamp)));
     }
-    see(place, expected).map(|seen| (seen.into_image(), None))
+    see_near(vicinity, place, expected).map(|seen| (seen.into_image(), None))
 }
 
 fn in_vault(error: VaultError) -> io::Error {

@@ -46,18 +46,27 @@ pub enum ApplyError {
         /// What the system said.
         source: io::Error,
     },
-    /// It failed and everything was put back, but somebody had written into what was taken away again: that
-    /// is kept.
-    #[error("{failure}; what somebody wrote meanwhile is kept in {}", list(.kept))]
+    /// It failed and everything was put back, but for where somebody had written meanwhile: that stays, or is kept.
+    #[error("{failure}{}", meanwhile(.beside, .kept))]
     PutBack {
         /// Why it failed.
         failure: Box<ApplyError>,
-        /// Where the other's words lie.
+        /// Where former contents lie whose places somebody has taken.
+        beside: Vec<FilePath>,
+        /// Where what somebody wrote lies.
         kept: Vec<FilePath>,
+    },
+    /// A newer dryad was interrupted here.
+    #[error(
+        "nothing was changed: a newer dryad was interrupted here, and only one like it can finish what {path} is about"
+    )]
+    NewerJournal {
+        /// Its journal.
+        path: FilePath,
     },
     /// The file system refused a step, and then also refused to put things back. The next start tries
     /// again.
-    #[error("partly changed: {}; could not put back {}", reason(.failure), list(.paths))]
+    #[error("partly changed: {}; could not put back {}", failure.reason(), list(.paths))]
     Torn {
         /// The first failure.
         failure: Box<ApplyError>,
@@ -83,8 +92,15 @@ impl ApplyError {
             | Self::Contradiction { .. }
             | Self::MissingContent { .. }
             | Self::OneFile { .. }
+            | Self::NewerJournal { .. }
             | Self::Unproven { .. } => false,
         }
+    }
+
+    /// What failed, without the claim that nothing was changed.
+    pub(super) fn reason(&self) -> String {
+        let text = self.to_string();
+        text.strip_prefix("nothing was changed: ").map(ToOwned::to_owned).unwrap_or(text)
     }
 
     /// Whether everything was put back because two places are not on one mount.
@@ -98,10 +114,16 @@ pub(super) fn io_error<'a>(step: &'static str, path: &'a Path) -> impl FnOnce(io
     move |source| ApplyError::Io { step, path: FilePath::new(path), source }
 }
 
-/// A failure without the claim that nothing was changed.
-fn reason(failure: &ApplyError) -> String {
-    let text = failure.to_string();
-    text.strip_prefix("nothing was changed: ").map(ToOwned::to_owned).unwrap_or(text)
+/// What is told of others' words.
+fn meanwhile(beside: &[FilePath], kept: &[FilePath]) -> String {
+    let mut text = String::new();
+    if !beside.is_empty() {
+        text = format!("; what somebody wrote meanwhile stays, and what stood there before is in {}", list(beside));
+    }
+    if !kept.is_empty() {
+        text.push_str(&format!("; what somebody wrote meanwhile is kept in {}", list(kept)));
+    }
+    text
 }
 
 fn list(paths: &[FilePath]) -> String {

@@ -5,14 +5,15 @@
 
 use super::clear::{Writers, found};
 use super::slots::Berth;
-use super::swap::swap;
+use super::state::is_untouched;
 use super::unit::Unit;
 use super::{ApplyError, io_error};
-use crate::fingerprint::{Sighting, Stamp, see};
+use crate::disk::Exchanges;
+use crate::fingerprint::{Sighting, Stamp, see_near};
 use crate::parallel::one_then_others;
 use crate::vault::Mark;
+use crate::vicinity::Vicinity;
 use dryad_protocol::change_set::Change;
-use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
 use std::path::PathBuf;
 
@@ -31,30 +32,35 @@ pub(super) struct Exchanged {
 
 /// Exchanges the files of units whose slots lie in the vault, and looks at what came of it.
 pub(super) fn exchange(units: &[&Unit]) -> Result<Exchanged, ApplyError> {
-    let swap_part = |part: &[&Unit]| part.iter().try_for_each(|unit| swap(unit));
+    let swap_part = |part: &[&Unit]| {
+        let mut exchanges = Exchanges::default();
+        let mut exchange =
+            |unit: &&Unit| exchanges.exchange(&unit.slot, unit.path()).map_err(io_error("replace", unit.path()));
+        part.iter().try_for_each(&mut exchange)
+    };
     let look_part = |part: &[&Unit]| {
-        let mut seen = Exchanged::default();
-        part.iter().try_for_each(|unit| seen.look(unit)).map(|()| seen)
+        let (mut seen, mut slots, mut tree) = (Exchanged::default(), Vicinity::default(), Vicinity::default());
+        part.iter().try_for_each(|unit| seen.look(unit, &mut slots, &mut tree)).map(|()| seen)
     };
     Ok(one_then_others(units, swap_part, look_part)?.into_iter().fold(Exchanged::default(), Exchanged::and))
 }
 
 impl Exchanged {
     /// Looks at what came of the exchange of a unit.
-    fn look(&mut self, unit: &Unit) -> Result<(), ApplyError> {
+    fn look(&mut self, unit: &Unit, slots: &mut Vicinity, tree: &mut Vicinity) -> Result<(), ApplyError> {
         let Some(own) = unit.own() else { return Ok(()) };
-        let (left, metadata) =
-            found(&unit.slot, &own.before, Writers::Possible).map_err(io_error("read", unit.path()))?;
+        let (left, stamp) =
+            found(slots, &unit.slot, &own.before, Writers::Possible).map_err(io_error("read", unit.path()))?;
         if !left.same_content(&own.before) {
             self.stale.push(own.path.clone());
         }
         // It has happened: what cannot be read is not proven, and that is all.
-        match see(unit.path(), &own.after) {
+        match see_near(tree, unit.path(), &own.after) {
             Ok(here) if here.image().same_content(&own.after) => {
-                let mark = mark(own, metadata.as_ref().and_then(Stamp::of), &here);
+                let mark = mark(own, stamp, &here);
                 self.marks.extend(mark.map(|mark| (unit.slot.clone(), mark)));
             }
-            Ok(here) if unit.berth == Berth::Kept && is_untouched(here.image(), &own.after) => {
+            Ok(here) if unit.berth == Berth::Kept && is_untouched(&here, &own.after) => {
                 self.rotten.push(own.path.clone());
             }
             Ok(_) | Err(_) => self.unproven.push(own.path.clone()),
@@ -90,14 +96,4 @@ impl Exchanged {
 fn mark(own: &Change, slot: Option<Stamp>, here: &Sighting) -> Option<Mark> {
     let (content, slot, tree) = (own.before.blob()?, slot?, here.stamp()?);
     (slot.is_only_name() && tree.is_only_name()).then(|| Mark::new(content, &slot, tree))
-}
-
-/// Whether nobody can have written to a file since it had the size and the time that are expected of it.
-fn is_untouched(now: &Image, expected: &Image) -> bool {
-    match (now, expected) {
-        (Image::File(now), Image::File(expected)) => {
-            now.size == expected.size && now.modified.is_some() && now.modified == expected.modified
-        }
-        _ => false,
-    }
 }

@@ -2,23 +2,26 @@
 //!
 //! Nothing was staged completely: it is removed. Everything lay ready: the change is finished, since its
 //! contents were made durable first; if that is not possible any more, because somebody has written to
-//! a path meanwhile, everything that was done is taken back.
+//! a path that was not changed yet, everything that was done is taken back. What somebody has written since to a path
+//! that was changed already is his either way.
 //!
 //! Where not even that is possible, the journal is set aside and tried again at every start: one change that is stuck
-//! does not stop all others.
+//! does not stop all others. A journal that cannot be read is set aside as well, and nothing that may belong to it is
+//! touched; where only its last part is damaged, what was done is told by what paths and slots hold.
 //!
 //! A change that was settled is complete; only its record may have been lost in a power cut, and is written
 //! again. Where the tree lies on another file system than the log, moves may have been lost instead, and are
 //! made again.
 
-use super::clear::{self, Staging};
+mod ending;
+
 use super::slots::berth_of;
-use super::swap::{State, open_directories, state, swap, swap_back};
-use super::unit::{Step, Unit, units};
-use super::{Applier, ApplyError, check, stage};
-use crate::contents::Contents;
+use super::state::{State, state};
+use super::swap::swap;
+use super::unit::{Unit, units};
+use super::{Applier, ApplyError, check, clear, stage};
 use crate::disk;
-use crate::journal::{Found, Intent, Journal, Meta};
+use crate::journal::{Found, Intent, Journal, Meta, Reading, Ready};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::path::FilePath;
 use std::io;
@@ -39,12 +42,34 @@ pub struct Recovered {
 /// Which way an interrupted change went.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Direction {
-    /// It is complete, and proven.
-    Finished,
+    /// It is complete, and proven where nobody has written since.
+    Finished {
+        /// Where somebody has written since.
+        written: Vec<FilePath>,
+        /// Paths whose former contents somebody has removed: they cannot be brought back.
+        lost: Vec<FilePath>,
+    },
     /// It has not happened, for this reason.
     Reversed(String),
+    /// It was complete and recorded before, but former contents cannot be put into the vault yet, for this reason.
+    Unsettled {
+        /// Where they lie.
+        slots: Vec<FilePath>,
+        /// What is in the way.
+        why: String,
+    },
+    /// Its journal cannot be read and lies aside; what belongs to the change is left as it is.
+    Unreadable {
+        /// Where the journal lies.
+        journal: PathBuf,
+        /// What may belong to it.
+        slots: Vec<FilePath>,
+    },
     /// It was complete, but its record was lost in a power cut.
-    RecordedAgain,
+    RecordedAgain {
+        /// So many bytes of records before it are lost as well: the log is shorter than it was by these.
+        missing: u64,
+    },
     /// It could neither be finished nor taken back, since these paths are not as it left them. It is tried again at
     /// every start; until then its journal lies aside, and other changes go on.
     Stuck {
@@ -80,18 +105,46 @@ impl Applier {
             recovered.extend(self.retry_aside(records));
             self.has_looked.store(true, Ordering::Relaxed);
         }
-        recovered.extend(match self.recover_interrupted(records) {
-            Err(ApplyError::Torn { paths, .. }) => Some(self.set_aside(paths)?),
-            other => other?,
-        });
+        recovered.extend(self.recover_interrupted(records)?);
         Ok(recovered)
+    }
+
+    fn recover_interrupted(&self, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {
+        match self.journal.find().map_err(self.unread())? {
+            Reading::Nothing => {
+                self.journal.clear().ok();
+                Ok(None)
+            }
+            Reading::Newer => Err(ApplyError::NewerJournal { path: FilePath::new(self.journal.path()) }),
+            Reading::Damaged { slots } => self.set_unread_aside(slots).map(Some),
+            Reading::Found(found) => self.recover_or_set_aside(found, records).map(Some),
+        }
+    }
+
+    /// Finishes or reverses a change. What cannot be brought to its end now is set aside.
+    fn recover_or_set_aside(&self, found: Found, records: &dyn Records) -> Result<Recovered, ApplyError> {
+        let record = found.intent.meta.record.clone();
+        match self.recover_found(found, records) {
+            Err(ApplyError::Torn { paths, .. }) => {
+                let journal = self.journal.set_aside().map_err(self.unread())?;
+                Ok(Recovered { direction: Direction::Stuck { paths, journal }, changes: ChangeSet::default(), record })
+            }
+            Ok(recovered @ Recovered { direction: Direction::Unsettled { .. }, .. }) => {
+                self.journal.set_aside().map_err(self.unread())?;
+                Ok(recovered)
+            }
+            other => other,
+        }
     }
 
     /// Tries again what could not be finished before: what was in the way may be gone.
     fn retry_aside(&self, records: &dyn Records) -> Vec<Recovered> {
         let retry = |journal: Journal| {
             let applier = Self { journal, ..self.clone() };
-            let recovered = applier.recover_interrupted(records).ok().flatten()?;
+            let Ok(Reading::Found(found)) = applier.journal.find() else { return None };
+            // What it waits for was told when it was set aside.
+            let is_over = |recovered: &Recovered| !matches!(recovered.direction, Direction::Unsettled { .. });
+            let recovered = applier.recover_found(found, records).ok().filter(is_over)?;
             // Its record is like any other, so nothing has to vouch for it once the log is safe.
             if self.sync_log().is_ok() {
                 applier.journal.forget_settled().ok();
@@ -101,18 +154,22 @@ impl Applier {
         self.journal.aside().into_iter().filter_map(retry).collect()
     }
 
-    fn set_aside(&self, paths: Vec<FilePath>) -> Result<Recovered, ApplyError> {
-        let found = self.journal.find().map_err(self.unread())?;
+    /// Puts a journal out of the way that cannot be read.
+    fn set_unread_aside(&self, slots: Vec<FilePath>) -> Result<Recovered, ApplyError> {
+        let slots = slots.into_iter().filter(|slot| slot.as_path().symlink_metadata().is_ok()).collect();
         let journal = self.journal.set_aside().map_err(self.unread())?;
-        let record = found.map(|found| found.intent.meta.record).unwrap_or_default();
-        Ok(Recovered { direction: Direction::Stuck { paths, journal }, changes: ChangeSet::default(), record })
+        let direction = Direction::Unreadable { journal, slots };
+        Ok(Recovered { direction, changes: ChangeSet::default(), record: String::new() })
     }
 
     /// Writes the record of the last settled change again if it was lost.
     fn recover_settled(&self, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {
         let Some(found) = self.journal.find_doubtful(&self.log).map_err(self.unread())? else { return Ok(None) };
         let units = self.units_of(&found)?;
-        let inodes = found.ready.iter().flatten();
+        let inodes = match &found.ready {
+            Ready::Yes(inodes) => inodes.as_slice(),
+            Ready::No | Ready::Unreadable => &[],
+        };
         for (unit, inode) in units.iter().zip(inodes).filter(|(unit, _)| !self.vault.is_beside(unit.path())) {
             // What was moved may have come back. Whatever else stands there is somebody's.
             let is_staged = stage::inode(unit) == *inode;
@@ -126,9 +183,10 @@ impl Applier {
         if is_lost {
             records.add(&meta.record, &changes).map_err(self.unrecorded())?;
         }
+        let missing = self.journal.missing_of(&self.log).map_err(self.unread())?;
         self.sync_log()?;
         self.journal.forget_settled().ok();
-        let recovered = Recovered { direction: Direction::RecordedAgain, changes, record: meta.record };
+        let recovered = Recovered { direction: Direction::RecordedAgain { missing }, changes, record: meta.record };
         Ok(is_lost.then_some(recovered))
     }
 
@@ -149,75 +207,20 @@ impl Applier {
         synced.map_err(self.unrecorded())
     }
 
-    fn recover_interrupted(&self, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {
-        let Some(found) = self.journal.find().map_err(self.unread())? else {
-            self.journal.clear().ok();
-            return Ok(None);
-        };
+    fn recover_found(&self, found: Found, records: &dyn Records) -> Result<Recovered, ApplyError> {
         let found = found.followed(self.root.as_deref());
         let units = self.units_of(&found)?;
-        let direction = match &found.ready {
-            None => {
-                self.take_back(&units, &[], Staging::Unfinished)?;
-                Direction::Reversed("it had not begun".to_owned())
-            }
+        let direction = if records.has(&found.intent.meta.record).map_err(self.unrecorded())? {
             // Recorded means done: what is left is to put the before-images away.
-            Some(_) if records.has(&found.intent.meta.record).map_err(self.unrecorded())? => {
-                self.put_away(&units)?;
-                Direction::Finished
+            self.put_away(&units)
+        } else {
+            match &found.ready {
+                Ready::Yes(inodes) => self.go_on(&found, &units, inodes, records)?,
+                Ready::No | Ready::Unreadable => self.go_back(&units, &found.ready)?,
             }
-            Some(inodes) => self.go_on(&found, &units, inodes, records)?,
         };
         let Intent { meta, changes } = found.intent;
-        Ok(Some(Recovered { direction, changes, record: meta.record }))
-    }
-
-    fn go_on(
-        &self,
-        found: &Found,
-        units: &[Unit],
-        inodes: &[u64],
-        records: &dyn Records,
-    ) -> Result<Direction, ApplyError> {
-        if is_settling(units, inodes) {
-            // It was recorded once, and the record was lost in a power cut.
-            return self.conclude(found, units, records);
-        }
-        let opened = open_directories(units);
-        let mut each = units.iter().zip(inodes);
-        let finished = opened.and_then(|()| {
-            each.try_for_each(|(unit, inode)| match state(unit, *inode) {
-                // Bits can be set twice.
-                State::After if matches!(unit.step, Step::Open | Step::Close) => swap(unit),
-                State::After => Ok(()),
-                State::Before => check::as_before(unit).and_then(|()| swap(unit)),
-                State::Between => swap_back(unit, *inode).and_then(|()| swap(unit)),
-                State::Else => Err(ApplyError::Stale { paths: vec![FilePath::new(unit.path())] }),
-            })
-        });
-        match finished.and_then(|()| check::taken(units.iter())).and_then(|()| check::proven(units.iter(), Vec::new()))
-        {
-            Ok(()) => self.conclude(found, units, records),
-            Err(reason) => {
-                self.take_back(units, inodes, Staging::Complete)?;
-                Ok(Direction::Reversed(super::with_kept(reason, units).to_string()))
-            }
-        }
-    }
-
-    fn conclude(&self, found: &Found, units: &[Unit], records: &dyn Records) -> Result<Direction, ApplyError> {
-        let Intent { meta, changes } = &found.intent;
-        records.add(&meta.record, changes).map_err(self.unrecorded())?;
-        self.put_away(units)?;
-        Ok(Direction::Finished)
-    }
-
-    /// Settles a change that is recorded, or says what is stuck.
-    fn put_away(&self, units: &[Unit]) -> Result<(), ApplyError> {
-        self.settle(units).map_err(|failure| {
-            let paths = super::left_in_slots(units);
-            ApplyError::Torn { failure: Box::new(failure), paths }
-        })
+        Ok(Recovered { direction, changes, record: meta.record })
     }
 
     fn unread(&self) -> impl FnOnce(io::Error) -> ApplyError {
@@ -227,23 +230,4 @@ impl Applier {
     fn unrecorded(&self) -> impl FnOnce(io::Error) -> ApplyError {
         super::io_error("record the change in", self.journal.path())
     }
-
-    /// Takes everything back, or says what is stuck and leaves the journal for another try.
-    fn take_back(&self, units: &[Unit], inodes: &[u64], staging: Staging) -> Result<(), ApplyError> {
-        // Which contents were in memory is not known any more: all of them go to the vault, and what nobody
-        // needs there is collected.
-        match self.reverse(&Contents::default(), units, inodes, staging) {
-            stuck if stuck.is_empty() => Ok(()),
-            paths => {
-                let failure = ApplyError::Stale { paths: paths.clone() };
-                Err(ApplyError::Torn { failure: Box::new(failure), paths })
-            }
-        }
-    }
-}
-
-/// Whether before-images have begun to leave their slots, as they do when a change has been recorded.
-fn is_settling(units: &[Unit], inodes: &[u64]) -> bool {
-    let takers = units.iter().zip(inodes).filter(|(unit, _)| unit.takes());
-    takers.into_iter().any(|(unit, inode)| state(unit, *inode) == State::After && clear::is_being_cleared(unit))
 }

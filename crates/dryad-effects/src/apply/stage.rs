@@ -15,8 +15,6 @@ use crate::vault::Vault;
 use dryad_protocol::image::{FileImage, Image};
 use dryad_protocol::path::FilePath;
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -40,10 +38,14 @@ pub(super) fn stage(units: &[Unit], contents: &Contents, vault: &Vault) -> Resul
             disk::set_mode(&item.place(), mode).map_err(io_error("set the mode of", item.path()))?;
         }
     }
-    let put = others.iter().zip(put).filter(|(item, _)| item.is_own());
-    let made = directories.iter().filter(|item| item.is_own()).map(|item| (item, inode(item.unit)));
-    let known: HashMap<&OsStr, u64> = put.chain(made).map(|(item, inode)| (item.path().as_os_str(), inode)).collect();
-    Ok(units.iter().map(|unit| known.get(unit.path().as_os_str()).copied().unwrap_or(0)).collect())
+    // They are in the order of their units.
+    let mut put = others.iter().zip(put).filter(|(item, _)| item.is_own()).map(|(_, inode)| inode);
+    let inode_of = |unit: &Unit| match unit.own().filter(|_| unit.brings()).map(|own| &own.after) {
+        None | Some(Image::Absent) => 0,
+        Some(Image::Directory { .. }) => inode(unit),
+        Some(Image::File(_) | Image::Symlink { .. }) => put.next().unwrap_or(0),
+    };
+    Ok(units.iter().map(inode_of).collect())
 }
 
 /// Puts what is no directory into its slot; its inode.
@@ -145,7 +147,7 @@ pub(super) fn secure_before(units: &[Unit], vault: &Vault) -> Result<(), ApplyEr
     let is_near = |unit: &&Unit| unit.takes() && unit.berth == Berth::Beside && neighbours.include(unit.path());
     let near = units.iter().filter(is_near);
     let blobs = near.flat_map(|unit| &unit.changes).filter_map(|change| change.before.blob());
-    vault.check_open_for(blobs).map_err(|(path, source)| {
+    vault.prepare_for(blobs).map_err(|(path, source)| {
         let path = FilePath::new(path);
         ApplyError::Io { step: "keep former contents in", path, source }
     })

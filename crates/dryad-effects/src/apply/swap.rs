@@ -1,4 +1,4 @@
-//! The moment itself: one rename per unit, and the way back.
+//! The moment itself: one rename per unit.
 
 use super::exchange::{Exchanged, exchange};
 use super::slots::Berth;
@@ -44,7 +44,7 @@ pub(super) fn open_directories(units: &[Unit]) -> Result<(), ApplyError> {
     units.iter().rev().filter(|unit| unit.is_door()).try_for_each(open_door)
 }
 
-fn open_door(unit: &Unit) -> Result<(), ApplyError> {
+pub(super) fn open_door(unit: &Unit) -> Result<(), ApplyError> {
     let path = unit.path();
     match unit.own().map(|own| &own.before) {
         Some(Image::Directory { mode }) => disk::set_mode(path, mode | OPENED).map_err(io_error("open", path)),
@@ -93,76 +93,8 @@ pub(super) fn swap(unit: &Unit) -> Result<(), ApplyError> {
     }
 }
 
-/// Takes a unit back, if it was carried out.
-pub(super) fn swap_back(unit: &Unit, inode: u64) -> Result<(), ApplyError> {
-    let (path, slot) = (unit.path(), unit.slot.as_path());
-    match (unit.step, state(unit, inode)) {
-        // What lies in it is taken back after this.
-        (Step::Close, _) if unit.is_door() => open_door(unit),
-        (Step::Open | Step::Close, _) => {
-            dress(unit, |change| &change.before).map_err(io_error("set the mode of", path))
-        }
-        (_, State::Before) => Ok(()),
-        (Step::Create, State::After) => disk::rename_new(path, slot).map_err(io_error("take back", path)),
-        (Step::Replace, State::After) => {
-            let rest = disk::resting_place(slot);
-            if rest.symlink_metadata().is_ok() {
-                // An exchange in three steps was left before its last.
-                disk::rename_new(&rest, slot).map_err(io_error("put back", path))?;
-            }
-            disk::exchange(slot, path).map_err(io_error("put back", path))
-        }
-        (Step::Remove, State::After) => disk::rename_new(slot, path).map_err(io_error("put back", path)),
-        (_, State::Between) => disk::rename_new(&disk::resting_place(slot), path).map_err(io_error("put back", path)),
-        (_, State::Else) => {
-            let source = io::Error::other("somebody else has put something there");
-            Err(ApplyError::Io { step: "put back", path: FilePath::new(path), source })
-        }
-    }
-}
-
-/// How far a unit has come.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum State {
-    /// Not carried out.
-    Before,
-    /// Carried out.
-    After,
-    /// An exchange in three steps was left after its first.
-    Between,
-    /// Neither: somebody else has been here.
-    Else,
-}
-
-/// Finds out how far a unit has come; `inode` is that of what was staged.
-pub(super) fn state(unit: &Unit, inode: u64) -> State {
-    let at = |path: &Path| {
-        std::fs::symlink_metadata(path).ok().map(|metadata| std::os::unix::fs::MetadataExt::ino(&metadata))
-    };
-    let (there, beside) = (at(unit.path()), at(&unit.slot));
-    match unit.step {
-        Step::Create => match (there, beside) {
-            (Some(there), _) if there == inode => State::After,
-            (None, _) => State::Before,
-            _ => State::Else,
-        },
-        Step::Replace => match (there, beside) {
-            (Some(there), _) if there == inode => State::After,
-            (Some(_), _) => State::Before,
-            (None, _) if at(&disk::resting_place(&unit.slot)).is_some() => State::Between,
-            (None, _) => State::Else,
-        },
-        Step::Remove => match (there, beside) {
-            (None, _) => State::After,
-            (Some(_), None) => State::Before,
-            (Some(_), Some(_)) => State::Else,
-        },
-        Step::Open | Step::Close => State::After,
-    }
-}
-
 /// Gives a path the mode and the time of one of its images.
-fn dress(unit: &Unit, side: impl Fn(&Change) -> &Image) -> io::Result<()> {
+pub(super) fn dress(unit: &Unit, side: impl Fn(&Change) -> &Image) -> io::Result<()> {
     let Some(own) = unit.own() else { return Ok(()) };
     match side(own) {
         Image::File(file) => {

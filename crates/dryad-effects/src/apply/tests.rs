@@ -53,7 +53,7 @@ impl Bench {
         });
         self.recorded += count;
         assert!(result.is_err() || !self.root.path().join("journal").exists(), "the journal is cleared");
-        result
+        result.map(|settled| assert_eq!(settled, Settled::Yes))
     }
 
     /// Undoes with what the vault holds, as a later process would.
@@ -258,7 +258,7 @@ fn bits_alone_are_changed_in_place_and_back() {
 }
 
 #[test]
-fn what_somebody_wrote_into_a_change_that_is_put_back_is_kept_and_named() {
+fn what_somebody_wrote_into_a_change_that_is_put_back_stays_and_the_rest_is_named() {
     let mut bench = Bench::new();
     fs::write(bench.at("file"), "before").unwrap();
     let after = bench.file("after", 0o644);
@@ -268,13 +268,14 @@ fn what_somebody_wrote_into_a_change_that_is_put_back_is_kept_and_named() {
         fs::write(bench.at("file"), "after, and somebody's").unwrap();
         Err(io::ErrorKind::StorageFull.into())
     });
-    let kept = bench.at("file.edit.tmp");
+    let before = bench.at("file.before");
     let Err(error @ ApplyError::PutBack { .. }) = result else { panic!("{result:?}") };
     let text = error.to_string();
     assert!(text.starts_with("nothing was changed: cannot record the change in"), "{text}");
-    assert!(text.ends_with(&format!("; what somebody wrote meanwhile is kept in {}", kept.display())), "{text}");
-    assert_eq!(fs::read_to_string(bench.at("file")).unwrap(), "before");
-    assert_eq!(fs::read_to_string(kept).unwrap(), "after, and somebody's");
+    let told = format!("; what somebody wrote meanwhile stays, and what stood there before is in {}", before.display());
+    assert!(text.ends_with(&told), "{text}");
+    assert_eq!(fs::read_to_string(bench.at("file")).unwrap(), "after, and somebody's");
+    assert_eq!(fs::read_to_string(before).unwrap(), "before");
     assert!(!bench.root.path().join("journal").exists());
 }
 

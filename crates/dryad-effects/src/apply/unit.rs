@@ -52,6 +52,10 @@ impl Unit {
 
     /// Where a path of this unit lies when the unit is in its slot.
     pub(crate) fn in_slot(&self, path: &Path) -> PathBuf {
+        // Mostly it is the unit's own, and that is told without taking paths apart.
+        if path.as_os_str() == self.path().as_os_str() {
+            return self.slot.clone();
+        }
         match path.strip_prefix(self.path()) {
             Ok(rest) if !rest.as_os_str().is_empty() => self.slot.join(rest),
             _ => self.slot.clone(),

@@ -1,6 +1,10 @@
 //! What tells two moments of one file apart without reading it.
 
 use super::YOUNG;
+use crate::vicinity::Vicinity;
+use dryad_protocol::image::FileImage;
+use dryad_protocol::time::FileTime;
+use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, makedev, statx};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -13,6 +17,7 @@ pub(crate) struct Stamp {
     inode: u64,
     links: u64,
     size: u64,
+    mode: u32,
     modified: (i64, i64),
     changed: (i64, i64),
 }
@@ -26,6 +31,7 @@ impl Stamp {
             inode: metadata.ino(),
             links: metadata.nlink(),
             size: metadata.len(),
+            mode: metadata.mode() & super::PERMISSIONS,
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
         })
@@ -36,18 +42,69 @@ impl Stamp {
         fs::symlink_metadata(path).ok().as_ref().and_then(Self::of)
     }
 
-    /// Whether the clock of the file system has moved on since.
+    /// The same for one of many.
+    pub(crate) fn near(vicinity: &mut Vicinity, path: &Path) -> Option<Self> {
+        let (at, name) = vicinity.find(path);
+        statx(at, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS).ok().as_ref().and_then(Self::of_statx)
+    }
+
+    fn of_statx(facts: &Statx) -> Option<Self> {
+        let is_exact = facts.stx_ctime.tv_nsec != 0;
+        let is_file = FileType::from_raw_mode(facts.stx_mode.into()).is_file();
+        (is_exact && is_file).then(|| Self {
+            device: makedev(facts.stx_dev_major, facts.stx_dev_minor),
+            inode: facts.stx_ino,
+            links: facts.stx_nlink.into(),
+            size: facts.stx_size,
+            mode: u32::from(facts.stx_mode) & super::PERMISSIONS,
+            modified: (facts.stx_mtime.tv_sec, facts.stx_mtime.tv_nsec.into()),
+            changed: (facts.stx_ctime.tv_sec, facts.stx_ctime.tv_nsec.into()),
+        })
+    }
+
+    /// Whether the clock of the file system has moved on since it was changed.
     pub(super) fn is_old(&self) -> bool {
-        let (seconds, nanoseconds) = self.changed;
-        let since_epoch = u64::try_from(seconds).ok().zip(u32::try_from(nanoseconds).ok());
-        let changed = since_epoch.map(|(seconds, nanoseconds)| Duration::new(seconds, nanoseconds));
-        let age = changed.and_then(|changed| (SystemTime::UNIX_EPOCH + changed).elapsed().ok());
-        age.is_some_and(|age| age > YOUNG)
+        is_past(self.changed)
+    }
+
+    /// Whether it has moved on since the last write.
+    pub(crate) fn is_written_long_ago(&self) -> bool {
+        is_past(self.modified)
+    }
+
+    /// Whether the file still has the size and the time of this image. A write would have set the clock's time, and that
+    /// is not the old one any more: so it holds what the image says, if that is old enough. Whole seconds tell nothing.
+    pub(crate) fn shows(&self, image: &FileImage) -> bool {
+        self.size == image.size && self.modified.1 != 0 && image.modified.is_some() && self.modified() == image.modified
+    }
+
+    /// When it was written last.
+    pub(crate) fn modified(&self) -> Option<FileTime> {
+        let (seconds, nanoseconds) = self.modified;
+        FileTime::new(seconds, u32::try_from(nanoseconds).ok()?)
     }
 
     /// Whether the file has no other name.
     pub(crate) fn is_only_name(&self) -> bool {
         self.links == 1
+    }
+
+    /// How many names it has.
+    pub(crate) fn links(&self) -> u64 {
+        self.links
+    }
+
+    pub(crate) fn inode(&self) -> u64 {
+        self.inode
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Its permission bits.
+    pub(crate) fn mode(&self) -> u32 {
+        self.mode
     }
 
     /// Adds all of it to a hash.
@@ -60,4 +117,12 @@ impl Stamp {
             hasher.update(&number.to_le_bytes());
         }
     }
+}
+
+/// Whether a moment is so long ago that another one bears another time.
+fn is_past((seconds, nanoseconds): (i64, i64)) -> bool {
+    let since_epoch = u64::try_from(seconds).ok().zip(u32::try_from(nanoseconds).ok());
+    let moment = since_epoch.map(|(seconds, nanoseconds)| Duration::new(seconds, nanoseconds));
+    let age = moment.and_then(|moment| (SystemTime::UNIX_EPOCH + moment).elapsed().ok());
+    age.is_some_and(|age| age > YOUNG)
 }

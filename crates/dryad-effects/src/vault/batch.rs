@@ -25,6 +25,7 @@ use super::shelf::Moment;
 use super::{Vault, is_gone};
 use crate::disk;
 use crate::fingerprint::{Opposite, Sighting, Stamp, see};
+use crate::vicinity::Vicinity;
 use dryad_protocol::image::{BlobId, FileImage, Image};
 use dryad_protocol::path::FilePath;
 use index::INDEX;
@@ -63,6 +64,14 @@ pub(crate) struct NewBatch {
     directory: PathBuf,
     pairs: Vec<Pair>,
     shares: HashMap<BlobId, usize>,
+}
+
+/// What is known of files that changed places with slots. Made for many that lie side by side.
+#[derive(Debug)]
+pub struct Exchanged<'v> {
+    batches: &'v Batches,
+    tree: Vicinity,
+    slots: Vicinity,
 }
 
 /// One file in a slot.
@@ -146,20 +155,9 @@ impl Vault {
         fitting.filter(|spot| self.holds(spot, wanted)).map(|spot| spot.path).collect()
     }
 
-    /// What stands at `path`, if an exchange has left `given` there and `wanted` in a slot, and nobody has written to
-    /// either since. Nothing is read.
-    pub fn as_exchanged(&self, path: &Path, given: BlobId, wanted: BlobId) -> Option<Sighting> {
-        self.batches.find(wanted, |spots| {
-            let mut fitting = spots.iter().filter(|spot| spot.other == index::key(given)).peekable();
-            fitting.peek()?;
-            let look = |path: &Path| fs::symlink_metadata(path).ok().and_then(|seen| Some((Stamp::of(&seen)?, seen)));
-            let (tree, seen) = look(path)?;
-            let opposite = fitting.find_map(|spot| {
-                let (_, seen) = look(&spot.path).filter(|(slot, _)| Mark::new(wanted, slot, &tree) == spot.mark)?;
-                Some(Opposite::new(spot.path.clone(), &seen))
-            });
-            Some(Sighting::known(given, (&seen, tree), opposite?))
-        })
+    /// What is known of exchanged files without reading them.
+    pub fn exchanges(&self) -> Exchanged<'_> {
+        Exchanged { batches: &self.batches, tree: Vicinity::default(), slots: Vicinity::default() }
     }
 
     /// Whether this is a slot in a batch of this owner.
@@ -247,6 +245,25 @@ impl Vault {
 
     fn holds(&self, spot: &Spot, id: BlobId) -> bool {
         matches!(self.content_of(&spot.path), Ok(Some(content)) if content == id)
+    }
+}
+
+impl Exchanged<'_> {
+    /// What stands at `path`, if an exchange has left `given` there and `wanted` in a slot, and nobody has written to
+    /// either since.
+    pub fn find(&mut self, path: &Path, given: BlobId, wanted: BlobId) -> Option<Sighting> {
+        let Self { batches, tree, slots } = self;
+        batches.find(wanted, |spots| {
+            let mut fitting = spots.iter().filter(|spot| spot.other == index::key(given)).peekable();
+            fitting.peek()?;
+            let here = Stamp::near(tree, path)?;
+            let opposite = fitting.find_map(|spot| {
+                let slot = Stamp::near(slots, &spot.path);
+                let slot = slot.filter(|slot| Mark::new(wanted, slot, &here) == spot.mark)?;
+                Some(Opposite::new(spot.path.clone(), &slot))
+            });
+            Some(Sighting::known(given, here, opposite?))
+        })
     }
 }
 

@@ -7,10 +7,10 @@ use super::error::{VaultError, io_error};
 use super::layout::Temporary;
 use super::{Vault, is_gone, remove_quietly};
 use crate::disk;
-use crate::fingerprint::blob_id;
+use crate::fingerprint::{Stamp, blob_id};
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -52,16 +52,20 @@ impl Vault {
     /// The owner is allowed to read it, if the mode did not say so; on an error the mode is as before.
     pub fn absorb(&self, slot: &Path, id: BlobId) -> Result<(), VaultError> {
         let metadata = fs::symlink_metadata(slot).map_err(io_error("look at", slot))?;
-        self.absorb_seen(slot, id, &metadata)
-    }
-
-    /// [`Vault::absorb`] for who has just looked at the slot.
-    pub(crate) fn absorb_seen(&self, slot: &Path, id: BlobId, metadata: &Metadata) -> Result<(), VaultError> {
         if !metadata.is_file() {
             return Err(VaultError::NotAFile { path: FilePath::new(slot) });
         }
-        let former = make_readable(slot, metadata)?;
-        self.absorb_readable(slot, id, metadata.nlink()).inspect_err(|_| {
+        self.absorb_file(slot, id, metadata.mode() & 0o7777, metadata.nlink())
+    }
+
+    /// [`Vault::absorb`] for who has just looked at the slot.
+    pub(crate) fn absorb_seen(&self, slot: &Path, id: BlobId, seen: &Stamp) -> Result<(), VaultError> {
+        self.absorb_file(slot, id, seen.mode(), seen.links())
+    }
+
+    fn absorb_file(&self, slot: &Path, id: BlobId, mode: u32, links: u64) -> Result<(), VaultError> {
+        let former = make_readable(slot, mode)?;
+        self.absorb_readable(slot, id, links).inspect_err(|_| {
             if let Some(mode) = former {
                 disk::set_mode(slot, mode).ok();
             }
@@ -249,8 +253,7 @@ fn unlink_for(file: &Path, name: &Path) -> Result<(), VaultError> {
 }
 
 /// Lets the owner read a file; returns the former mode if it had to change.
-fn make_readable(path: &Path, metadata: &Metadata) -> Result<Option<u32>, VaultError> {
-    let mode = metadata.mode() & 0o7777;
+fn make_readable(path: &Path, mode: u32) -> Result<Option<u32>, VaultError> {
     if mode & OWNER_READS != 0 {
         return Ok(None);
     }

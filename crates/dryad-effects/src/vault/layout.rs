@@ -158,6 +158,6 @@ pub(super) fn shard_of(id: BlobId) -> String {
     format!("{:02x}", id.as_hash()[0])
 }
 
-fn make_directory(path: &Path) -> io::Result<()> {
+pub(super) fn make_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

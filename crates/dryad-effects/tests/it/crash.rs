@@ -3,7 +3,7 @@
 //!
 //! The steps are counted by the program itself (`DRYAD_FAULT=count:…`), so none can be forgotten.
 
-use dryad_effects::apply::{Applier, Records, Request};
+use dryad_effects::apply::{Applier, ApplyError, Direction, Records, Request};
 use dryad_effects::contents::Contents;
 use dryad_effects::fingerprint::image_at;
 use dryad_effects::record_file::RecordFile;
@@ -51,7 +51,12 @@ impl Place {
     }
 
     pub(crate) fn recover(&self) {
-        self.applier().recover(self).unwrap();
+        self.try_recover().unwrap();
+    }
+
+    /// What was done about interrupted changes.
+    pub(crate) fn try_recover(&self) -> Result<Vec<Direction>, ApplyError> {
+        Ok(self.applier().recover(self)?.into_iter().map(|recovered| recovered.direction).collect())
     }
 
     pub(crate) fn at(&self, name: &str) -> PathBuf {
@@ -152,6 +157,10 @@ fn child() {
             let (changes, contents) = place.change();
             place.apply(&changes, &contents, "applied");
         }
+        "apply-six" => {
+            let (changes, contents) = place.change_of_six();
+            place.apply(&changes, &contents, "applied");
+        }
         "apply-many" => {
             let (changes, contents) = place.change_of_many();
             place.apply(&changes, &contents, "applied");
@@ -167,6 +176,11 @@ fn child() {
             let bytes = fs::read(place.root.join("changes")).unwrap();
             let changes = dryad_effects::change_codec::decode(&bytes).unwrap();
             place.apply(&changes.inverse(), &Contents::default(), "undone");
+        }
+        "undo-known" => {
+            let bytes = fs::read(place.root.join("changes")).unwrap();
+            let changes = dryad_effects::change_codec::decode(&bytes).unwrap();
+            place.apply(&changes.inverse(), &place.known(&changes), "undone");
         }
         _ => place.recover(),
     }

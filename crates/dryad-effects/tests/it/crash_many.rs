@@ -5,7 +5,8 @@
 use crate::crash::{Place, Renames, run_child, steps};
 use dryad_effects::change_codec;
 use dryad_effects::contents::Contents;
-use dryad_effects::fingerprint::image_at;
+use dryad_effects::fingerprint::{image_at, see};
+use dryad_effects::vault::Vault;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::{FileImage, Image};
 use dryad_protocol::path::FilePath;
@@ -53,13 +54,38 @@ impl Place {
         }
         (ChangeSet::new(changes), contents)
     }
+
+    /// What an undo of these changes knows of them without reading: nearly everything that was exchanged.
+    pub(crate) fn known(&self, changes: &ChangeSet) -> Contents {
+        let vault = Vault::open(self.root.join("vault")).unwrap();
+        let (mut exchanges, mut contents, mut count) = (vault.exchanges(), Contents::default(), 0);
+        for change in changes.iter() {
+            let contents_of_both = change.after.blob().zip(change.before.blob());
+            let seen =
+                contents_of_both.and_then(|(after, before)| exchanges.find(change.path.as_path(), after, before));
+            if let Some(seen) = seen {
+                contents.saw(change.path.clone(), seen);
+                count += 1;
+            }
+        }
+        assert!(count > FILES / 2, "{count} are known");
+        contents
+    }
 }
 
 /// A fresh place: laid out, and with the change applied when it is the undo that is tested.
 fn fresh(parent: &Path, task: &str) -> Place {
     let place = Place { root: tempfile::tempdir_in(parent).unwrap().keep() };
     place.lay_out_many();
-    if task == "undo" {
+    if task == "undo-known" {
+        // Only what is old enough can be told from what is written next.
+        let is_old =
+            |path: &FilePath| see(path.as_path(), &image_at(path.as_path()).unwrap()).unwrap().holds_at(path.as_path());
+        while !place.many().iter().all(is_old) {
+            std::thread::yield_now();
+        }
+    }
+    if task.starts_with("undo") {
         let (changes, contents) = place.change_of_many();
         place.apply(&changes, &contents, "applied");
         assert!(place.root.join("vault/batches").exists());
@@ -116,6 +142,11 @@ fn a_large_undo_killed_anywhere_leaves_before_or_after() {
 }
 
 #[test]
+fn a_large_undo_of_what_is_known_killed_anywhere_leaves_before_or_after() {
+    survives("undo-known", "undone");
+}
+
+#[test]
 fn a_full_disk_somewhere_changes_all_or_nothing_of_many() {
     let parent = tempfile::tempdir().unwrap();
     let parent = parent.path().canonicalize().unwrap();
@@ -129,23 +160,34 @@ fn a_full_disk_somewhere_changes_all_or_nothing_of_many() {
     }
 }
 
-#[test]
-fn a_line_written_among_many_is_in_the_file_afterwards() {
+/// Lets somebody write to a file before some of the steps of a task, which is to leave `wanted` there and `record`.
+fn keeps_a_line(task: &str, wanted: &str, record: &str) {
     let parent = tempfile::tempdir().unwrap();
     let parent = parent.path().canonicalize().unwrap();
     let (mut refused, mut applied) = (0, 0);
-    for step in some_steps(&parent, "apply-many") {
-        let place = fresh(&parent, "apply-many");
+    for step in some_steps(&parent, task) {
+        let place = fresh(&parent, task);
         let file = place.at("1/file-101");
         let fault = format!("write:{step}:{}", file.display());
-        let succeeded = run_child(&place.root, "apply-many", &fault, Renames::Exchange);
-        let (text, is_recorded) = (fs::read_to_string(&file).unwrap(), !place.records().is_empty());
+        let succeeded = run_child(&place.root, task, &fault, Renames::Exchange);
+        let is_recorded = place.records().iter().any(|known| known == record);
+        let text = fs::read_to_string(&file).unwrap();
         assert!(text.ends_with("the user's\n"), "step {step}: {text:?}");
-        assert_eq!(text.starts_with("after"), is_recorded, "step {step}: {text:?}");
+        assert_eq!(text.starts_with(wanted), is_recorded, "step {step}: {text:?}");
         assert!(!succeeded || is_recorded, "step {step}: success without a record");
         if is_recorded { applied += 1 } else { refused += 1 }
     }
     assert!(refused > 0 && applied > 0, "{refused} refused, {applied} applied");
+}
+
+#[test]
+fn a_line_written_among_many_is_in_the_file_afterwards() {
+    keeps_a_line("apply-many", "after", "applied");
+}
+
+#[test]
+fn a_line_written_while_what_is_known_is_undone_is_in_the_file_afterwards() {
+    keeps_a_line("undo-known", "before", "undone");
 }
 
 /// The inodes of what stands in the tree.

@@ -3,5 +3,6 @@
 
 mod crash;
 mod crash_many;
+mod interrupted;
 mod one_case;
 mod rehearse;

@@ -75,7 +75,7 @@ fn alone() -> rustix::io::Result<()> {
 fn apply(home: &Path, changes: &ChangeSet, contents: &Contents) -> Result<(), ApplyError> {
     let vault = Vault::open(home.join("vault")).unwrap();
     let request = Request { changes, contents, record: "the record" };
-    Applier::new(home.join("journal"), home.join("log"), vault).apply(&request, &mut |_| Ok(()))
+    Applier::new(home.join("journal"), home.join("log"), vault).apply(&request, &mut |_| Ok(())).map(drop)
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use super::foreseen::Foreseen;
 use dryad_effects::fingerprint::{Sighting, see};
 use dryad_effects::parallel::in_parts;
-use dryad_effects::vault::Vault;
+use dryad_effects::vault::{Exchanged, Vault};
 use dryad_protocol::change_set::Change;
 use std::convert::Infallible;
 use std::io;
@@ -24,7 +24,8 @@ pub(super) struct Look {
 pub(super) fn look(changes: &[&Change], foreseen: &Foreseen, vault: &Vault) -> Vec<Look> {
     let changes: Vec<_> = changes.iter().map(|change| (*change, foreseen.get(&change.path).is_some())).collect();
     let look_part = |part: &[(&Change, bool)]| {
-        let looks = part.iter().map(|(change, is_foreseen)| match as_exchanged(change, vault) {
+        let mut exchanges = vault.exchanges();
+        let looks = part.iter().map(|(change, is_foreseen)| match as_exchanged(change, &mut exchanges) {
             Some(now) if !is_foreseen => Look { now: Some(Ok(now)), is_in_vault: true },
             _ => Look {
                 now: (!is_foreseen).then(|| see(change.path.as_path(), &change.after)),
@@ -38,9 +39,9 @@ pub(super) fn look(changes: &[&Change], foreseen: &Foreseen, vault: &Vault) -> V
 }
 
 /// What stands where an exchange left one file, if nobody has touched it or what it was exchanged for since.
-fn as_exchanged(change: &Change, vault: &Vault) -> Option<Sighting> {
+fn as_exchanged(change: &Change, exchanges: &mut Exchanged<'_>) -> Option<Sighting> {
     let (before, after) = change.before.blob().zip(change.after.blob()).filter(|(before, after)| before != after)?;
-    vault.as_exchanged(change.path.as_path(), after, before)
+    exchanges.find(change.path.as_path(), after, before)
 }
 
 /// Reads all of the content that a change has replaced: what is damaged is not there. Where a path has kept its

@@ -90,6 +90,20 @@ fn a_record_cut_at_any_byte_is_written_again() {
 }
 
 #[test]
+fn a_log_that_lost_more_than_its_last_record_says_so() {
+    let desk = Desk::new();
+    desk.write("first\n");
+    let second = desk.write("second\n");
+    cut(&desk.log(), 0);
+    let workspace = desk.workspace();
+    workspace.recover().unwrap();
+    let notices: Vec<String> = workspace.take_notices().into_iter().map(|notice| notice.0).collect();
+    let told = "bytes of the operation log before it are gone as well";
+    assert!(notices.last().is_some_and(|notice| notice.contains(told)), "{notices:?}");
+    assert_eq!(desk.recorded(), [second]);
+}
+
+#[test]
 fn the_next_change_writes_the_lost_record_first() {
     let desk = Desk::new();
     let first = desk.write("first\n");

@@ -51,7 +51,7 @@ impl Bench {
     /// Whether a later process knows without reading what stands there, and what lies in the slot.
     fn is_known(&self, number: usize) -> bool {
         let (new, old) = contents(number);
-        let seen = self.vault().as_exchanged(&self.at(&name(number)), new, old);
+        let seen = self.vault().exchanges().find(&self.at(&name(number)), new, old);
         seen.is_some_and(|seen| seen.holds_at(&self.at(&name(number))) && seen.image().blob() == Some(new))
     }
 
@@ -78,7 +78,7 @@ fn what_was_exchanged_is_known_until_somebody_writes_to_either_side() {
     write_secretly(&bench.slot(ONE + 1));
     fs::set_permissions(bench.at(&name(ONE + 2)), fs::Permissions::from_mode(0o600)).unwrap();
     let (new, old) = contents(ONE + 3);
-    assert!(bench.vault().as_exchanged(&bench.at(&name(ONE + 4)), new, old).is_none(), "that is another file");
+    assert!(bench.vault().exchanges().find(&bench.at(&name(ONE + 4)), new, old).is_none(), "that is another file");
     let unknown: Vec<usize> = (0..FILES).filter(|number| !bench.is_known(*number)).collect();
     assert_eq!(unknown, [ONE, ONE + 1, ONE + 2]);
 }
@@ -95,7 +95,7 @@ fn an_undo_and_its_redo_leave_marks_as_well() {
     assert!((0..FILES).all(|number| !bench.is_known(number)), "the old ones stand there now");
     let is_known = |number| {
         let (new, old) = contents(number);
-        bench.vault().as_exchanged(&bench.at(&name(number)), old, new).is_some()
+        bench.vault().exchanges().find(&bench.at(&name(number)), old, new).is_some()
     };
     assert!((0..FILES).all(is_known));
     bench.apply(&back.inverse()).unwrap();
@@ -128,7 +128,7 @@ fn damage_that_no_time_tells_of_is_not_left_in_the_tree() {
     let mark = Mark::new(old, &Stamp::at(&slot).unwrap(), &Stamp::at(&path).unwrap());
     let applier = bench.applier();
     applier.vault().mark(&[(slot.clone(), mark)]);
-    let seen = applier.vault().as_exchanged(&path, new, old).unwrap();
+    let seen = applier.vault().exchanges().find(&path, new, old).unwrap();
     let opposite = seen.opposite().map(|opposite| opposite.slot.clone());
     assert_eq!((seen.image().blob(), opposite), (Some(new), Some(slot)), "it looks right");
     let mut contents = Contents::default();

@@ -64,9 +64,9 @@ impl Batches {
 
     /// Looks for something among the spots that a batch has of this content, the newest batch first. Whether there are newer
     /// batches than those that are known is asked only where nothing is found.
-    pub(in crate::vault) fn find<T>(&self, id: BlobId, look: impl Fn(&[Spot]) -> Option<T>) -> Option<T> {
+    pub(in crate::vault) fn find<T>(&self, id: BlobId, mut look: impl FnMut(&[Spot]) -> Option<T>) -> Option<T> {
         let content = key(id);
-        let look = |batches: &[Arc<Batch>]| batches.iter().find_map(|batch| look(&batch.spots_of(content)));
+        let mut look = |batches: &[Arc<Batch>]| batches.iter().find_map(|batch| look(&batch.spots_of(content)));
         look(&self.known()).or_else(|| {
             self.refresh().ok().filter(|has_changed| *has_changed)?;
             look(&self.known())

@@ -270,3 +270,39 @@ fn an_interrupted_change_that_may_still_be_helped_on_is_forgotten_when_it_is_old
     assert!(left.iter().all(|name| told.contains(name)), "{told}");
     assert_eq!((aside(&scene).len(), names(&scene.work().join("s"))), (0, left));
 }
+
+/// A disk that is full at one step after the other.
+#[test]
+fn former_contents_that_cannot_be_put_away_are_told_and_put_away_later() {
+    let lay_out = || {
+        let scene = Scene::new();
+        scene.write("a", "old\n");
+        scene.write("b", "old\n");
+        scene
+    };
+    let apply = |scene: &Scene, fault: &str| {
+        let mut program = scene.command(&["try", "--apply", "--", "echo new > a; rm b"]);
+        finish(program.env("DRYAD_FAULT", fault).spawn().unwrap())
+    };
+    let counted = lay_out();
+    let count = counted.tmp().join("count");
+    apply(&counted, &format!("count:{}", count.display())).done();
+    let steps: u32 = fs::read_to_string(count).unwrap().parse().unwrap();
+    let mut told = 0;
+    for step in 1..=steps {
+        let scene = lay_out();
+        let outcome = apply(&scene, &format!("enospc:{step}"));
+        let left: Vec<String> = names(&scene.work()).into_iter().filter(|name| name.ends_with(".edit.tmp")).collect();
+        let said = outcome.stderr.contains("could not be put into the vault yet");
+        assert_eq!(!left.is_empty(), said, "{step}: {left:?} {outcome:?}");
+        if said {
+            told += 1;
+            assert!(outcome.code == Some(0) && left.iter().all(|name| outcome.stderr.contains(name)), "{outcome:?}");
+            let later = scene.run(&["undo"]);
+            assert_eq!(later.code, Some(0), "{step}: {later:?}");
+            assert_eq!(names(&scene.work()), [".dryad", "a", "b"]);
+            assert_eq!((scene.read("a"), scene.read("b")), ("old\n".to_owned(), "old\n".to_owned()));
+        }
+    }
+    assert!(told > 0);
+}
