@@ -9,17 +9,22 @@ use super::tree;
 use crate::repository::Repository;
 use anyhow::Result;
 
-const FIGURES: [Figure; 16] = [
+const FIGURES: [Figure; 21] = [
     ("`true` rehearsed, beside run (p10)", "ms", "true_rehearsed", Some("true_plain"), Limit::Times(147.0)),
     ("`true` rehearsed, more than run (p10)", "ms", "true_more", None, Limit::AtMost(6.0)),
     ("grep -r, 50,000 files, beside run", "ms", "grep_rehearsed", Some("grep_plain"), Limit::Times(1.8)),
-    ("the same, beside a bare layer", "ms", "grep_rehearsed", Some("grep_bare"), Limit::Times(1.2)),
     ("the same in a warm rehearsal", "ms", "grep_warm", Some("grep_plain"), Limit::Times(1.3)),
+    ("grep -r, and a write, beside run", "ms", "layered_grep_rehearsed", Some("layered_grep_plain"), Limit::Times(1.8)),
+    ("the same, beside a bare layer", "ms", "layered_grep_rehearsed", Some("layered_grep_bare"), Limit::Times(1.2)),
+    ("the same in a warm rehearsal", "ms", "layered_grep_warm", Some("layered_grep_plain"), Limit::Times(1.3)),
     ("git status, 50,000 files, beside run", "ms", "status_rehearsed", Some("status_plain"), Limit::Times(3.0)),
-    ("the same, beside a bare layer", "ms", "status_rehearsed", Some("status_bare"), Limit::Times(1.2)),
     ("the same in a warm rehearsal", "ms", "status_warm", Some("status_plain"), Limit::Times(1.3)),
+    ("git status, and a write", "ms", "layered_status_rehearsed", Some("layered_status_plain"), Limit::Times(3.0)),
+    ("the same, beside a bare layer", "ms", "layered_status_rehearsed", Some("layered_status_bare"), Limit::Times(1.2)),
+    ("the same in a warm rehearsal", "ms", "layered_status_warm", Some("layered_status_plain"), Limit::Times(1.3)),
     ("cargo build, incremental, beside run", "ms", "build_rehearsed", Some("build_plain"), Limit::Times(1.1)),
     ("the same, beside a bare layer", "ms", "build_rehearsed", Some("build_bare"), Limit::Times(1.2)),
+    ("the same of a crate of one line", "ms", "tiny_rehearsed", Some("tiny_plain"), Limit::None),
     ("change set of 10,000 modified files", "ms", "capture", None, Limit::AtMost(400.0)),
     ("memory for it", "MB", "capture_megabytes", None, Limit::AtMost(40.0)),
     ("20 rehearsed files applied, with barrier", "ms", "apply_few", None, Limit::AtMost(8.0)),

@@ -5,7 +5,7 @@
 
 use super::clear::{self, Staging};
 use super::slots::Berth;
-use super::state::{State, is_written_to, state};
+use super::state::{State, is_written_to, lies_ready, state};
 use super::swap::{close_doors, dress, open_door};
 use super::unit::{Step, Unit};
 use super::{Applier, ApplyError, io_error};
@@ -29,15 +29,24 @@ pub(super) struct WentBack {
 impl Applier {
     /// Puts back what was moved and removes what was staged. The journal goes with the last of it.
     pub(super) fn reverse(&self, contents: &Contents, units: &[Unit], inodes: &[u64], staging: Staging) -> WentBack {
-        let mut back = WentBack::default();
+        let (mut back, mut yielding) = (WentBack::default(), Vec::new());
+        let unstage = |unit: &Unit| clear::unstage(unit, contents, &self.vault, staging);
         let inodes = inodes.iter().copied().chain(std::iter::repeat(0)).take(units.len()).collect::<Vec<_>>();
         for (unit, inode) in units.iter().zip(inodes).rev() {
-            let unwound = swap_back(unit, inode).and_then(|kept| {
-                clear::unstage(unit, contents, &self.vault, staging)?;
-                Ok(kept)
-            });
-            match unwound {
-                Ok(kept) => back.beside.extend(kept.map(FilePath::new)),
+            let unwound = match swap_back(unit, inode) {
+                Ok(Back::Yielding) => {
+                    yielding.push(unit);
+                    Ok(())
+                }
+                Ok(Back::Done) => unstage(unit),
+                Err(error) => Err(error),
+            };
+            back.stuck.extend(unwound.err().map(|_| FilePath::new(unit.path())));
+        }
+        // Whoever comes again for what is stuck must find these as they are.
+        for unit in yielding.into_iter().filter(|_| back.stuck.is_empty()).collect::<Vec<_>>() {
+            match give_way(unit).and_then(|place| unstage(unit).map(|()| place)) {
+                Ok(place) => back.beside.extend(place.map(FilePath::new)),
                 Err(_) => back.stuck.push(FilePath::new(unit.path())),
             }
         }
@@ -72,18 +81,27 @@ fn left_in_slots(units: &[Unit]) -> Vec<FilePath> {
     units.iter().filter(is_there).map(|unit| FilePath::new(&unit.slot)).collect()
 }
 
-/// Takes a unit back, if it was carried out; where what stood there before lies, if somebody else has taken its place.
-pub(super) fn swap_back(unit: &Unit, inode: u64) -> Result<Option<PathBuf>, ApplyError> {
+/// What came of taking a unit back.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Back {
+    /// Its path is as if it had never been carried out.
+    Done,
+    /// Its path is somebody else's: it has to give way.
+    Yielding,
+}
+
+/// Takes a unit back, if it was carried out.
+pub(super) fn swap_back(unit: &Unit, inode: u64) -> Result<Back, ApplyError> {
     let (path, slot) = (unit.path(), unit.slot.as_path());
     let done = match (unit.step, state(unit, inode)) {
         // What lies in it is taken back after this.
-        (Step::Close, _) if unit.is_door() => return open_door(unit).map(|()| None),
+        (Step::Close, _) if unit.is_door() => return open_door(unit).map(|()| Back::Done),
         (Step::Open | Step::Close, _) => {
             dress(unit, |change| &change.before).map_err(io_error("set the mode of", path))
         }
         (_, State::Before) => Ok(()),
-        (Step::Create | Step::Replace, State::After) if is_written_to(unit) => return give_way(unit),
-        (_, State::Theirs) => return give_way(unit),
+        (Step::Create | Step::Replace, State::After) if is_written_to(unit) => return Ok(Back::Yielding),
+        (_, State::Theirs) => return Ok(Back::Yielding),
         (Step::Create, State::After) => disk::rename_new(path, slot).map_err(io_error("take back", path)),
         (Step::Replace, State::After) => {
             let rest = disk::resting_place(slot);
@@ -95,12 +113,14 @@ pub(super) fn swap_back(unit: &Unit, inode: u64) -> Result<Option<PathBuf>, Appl
         }
         (Step::Remove, State::After) => disk::rename_new(slot, path).map_err(io_error("put back", path)),
         (_, State::Between) => disk::rename_new(&disk::resting_place(slot), path).map_err(io_error("put back", path)),
+        // It was not carried out: what somebody did to its path meanwhile stays.
+        (_, State::Else) if lies_ready(unit, inode) => Ok(()),
         (_, State::Else) => {
             let source = io::Error::other("somebody else has put something there");
             Err(ApplyError::Io { step: "put back", path: FilePath::new(path), source })
         }
     };
-    done.map(|()| None)
+    done.map(|()| Back::Done)
 }
 
 /// Leaves a path to whoever has written there, and puts what stood there before beside it.

@@ -59,6 +59,11 @@ pub(super) fn guessed_inode(unit: &Unit) -> u64 {
     inode_at(place).unwrap_or(0)
 }
 
+/// Whether what was staged for a unit lies in its slot still.
+pub(super) fn lies_ready(unit: &Unit, inode: u64) -> bool {
+    inode != 0 && inode_at(&unit.slot) == Some(inode)
+}
+
 /// Whether somebody has written since to what a unit has put in its place. What was damaged already when it came is
 /// nobody's writing.
 pub(super) fn is_written_to(unit: &Unit) -> bool {

@@ -24,14 +24,15 @@ pub(crate) async fn nothing(place: &Place, figures: &mut Map<String, Value>) {
     add(figures, "true_more", share(times.rehearsed, 0.1) - share(times.plain, 0.1));
 }
 
-/// Commands that look at every file of a large tree. The last of them writes as well, so that it gets a layer.
+/// Commands that look at every file of a large tree. The last two of them write as well, so that they get a layer.
 pub(crate) async fn reading(place: &Place, tree: &Path, figures: &mut Map<String, Value>) {
     let repository = prepare_repository(place, tree).await;
     let tree = repository.as_path();
     for (name, command) in [
         ("grep", "grep -rq no_such_needle . || true"),
         ("status", "git status --short >/dev/null"),
-        ("layered", "grep -rq no_such_needle . || touch not_found"),
+        ("layered_grep", "grep -rq no_such_needle . || touch not_found"),
+        ("layered_status", "git status --short >/dev/null; touch .git/seen"),
     ] {
         add_medians(figures, name, alternate(place, command, tree, FEW).await);
         add(figures, &format!("{name}_warm"), warm(place, command, tree).await);

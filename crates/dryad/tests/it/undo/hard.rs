@@ -65,6 +65,22 @@ fn a_directory_that_goes_while_a_change_hangs_in_the_air_stops_nobody() {
 }
 
 #[test]
+fn files_that_are_deleted_while_a_change_hangs_in_the_air_stay_so() {
+    let scene = half_undone();
+    let restored = (1..=4).filter(|number| scene.read(&format!("s/f{number}")) != "new\n").count();
+    (1..=4).for_each(|number| fs::remove_file(scene.work().join(format!("s/f{number}"))).unwrap());
+    let log = scene.run(&["log"]);
+    assert!(log.code == Some(0) && log.stderr.contains(": taken back, since "), "{log:?}");
+    let left = names(&scene.work().join("s"));
+    assert!(left.len() == restored && left.iter().all(|name| name.ends_with(".before")), "{left:?}");
+    assert!(
+        left.iter().all(|name| log.stderr.contains(name) && scene.read(&format!("s/{name}")) == "new\n"),
+        "{log:?}"
+    );
+    assert!(aside(&scene).is_empty());
+}
+
+#[test]
 fn a_change_that_hangs_in_the_air_follows_a_workspace_that_is_moved() {
     let scene = half_undone();
     let moved = scene.tmp().join("elsewhere");
@@ -257,7 +273,12 @@ fn an_interrupted_change_of_which_nothing_is_left_is_forgotten_by_a_collection()
 #[test]
 fn an_interrupted_change_that_may_still_be_helped_on_is_forgotten_when_it_is_old() {
     let scene = half_undone();
-    (1..=4).for_each(|number| fs::remove_file(scene.work().join(format!("s/f{number}"))).unwrap());
+    for file in (1..=4).map(|number| scene.work().join(format!("s/f{number}"))) {
+        if fs::read(&file).unwrap() == b"new\n" {
+            fs::remove_file(file.with_extension("edit.tmp")).unwrap();
+        }
+        fs::remove_file(file).unwrap();
+    }
     scene.run(&["log"]).done();
     let left = names(&scene.work().join("s"));
     assert!(!left.is_empty() && left.iter().all(|name| name.ends_with(".edit.tmp")), "{left:?}");
