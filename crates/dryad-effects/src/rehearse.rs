@@ -22,6 +22,7 @@ mod doors;
 mod error;
 mod first;
 mod helper;
+mod input;
 mod journal;
 mod kept;
 mod layers;

@@ -1,5 +1,6 @@
 //! System calls that have no safe wrapper elsewhere, each behind one.
 
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 
@@ -101,6 +102,27 @@ struct MountAttributes {
     clear: u64,
     propagation: u64,
     user_namespace: u64,
+}
+
+/// Closes every descriptor from this one on.
+pub(super) fn close_from(first: u32) -> io::Result<()> {
+    // SAFETY: passes three numbers. Whoever calls this has no use for what is closed.
+    #[expect(unsafe_code, reason = "a system call without a safe wrapper")]
+    let result = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0_u32) };
+    if checked(result).is_ok() {
+        return Ok(());
+    }
+    // A filter of a container may not know the call.
+    let entries = fs::read_dir("/proc/self/fd")?.filter_map(Result::ok);
+    let open: Vec<i32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for descriptor in open.into_iter().filter(|number| u32::try_from(*number).is_ok_and(|number| number >= first)) {
+        // SAFETY: as above; that of the listing itself is closed already, which is an error without a consequence.
+        #[expect(unsafe_code, reason = "a system call without a safe wrapper")]
+        unsafe {
+            libc::close(descriptor);
+        }
+    }
+    Ok(())
 }
 
 /// Makes a tree of mounts read-only, everything mounted in it included.

@@ -74,6 +74,29 @@ pub(super) struct Plan {
     pub(super) left_out: Vec<PathBuf>,
 }
 
+/// What a root is planned for.
+#[derive(Clone, Copy, Debug)]
+enum Purpose<'g> {
+    /// It is granted.
+    Granted,
+    /// It is watched, but for these granted roots, which have been planned.
+    WatchedBut(&'g [PathBuf]),
+}
+
+impl Purpose<'_> {
+    fn is_granted(self) -> bool {
+        matches!(self, Self::Granted)
+    }
+
+    /// Whether a place has been planned already.
+    fn leaves(self, place: &Path) -> bool {
+        match self {
+            Self::Granted => false,
+            Self::WatchedBut(granted) => granted.iter().any(|root| place.starts_with(root)),
+        }
+    }
+}
+
 /// A root would need too many layers.
 #[derive(Debug, Error)]
 #[error("{} needs too many layers: mounts lie in it, beside many directories", .0.display())]
@@ -110,7 +133,7 @@ fn plan_among(
     let mut plan = Plan::default();
     plan.add_granted(&granted, granted.first().map(PathBuf::as_path), mounts)?;
     for root in &watched {
-        if !plan.add_whole(root, false, mounts)? {
+        if !plan.add_whole(root, Purpose::WatchedBut(&granted), mounts)? {
             plan.left_out.push(root.clone());
         }
     }
@@ -127,7 +150,7 @@ impl Plan {
         let mut outer = outermost(granted.iter().cloned().collect());
         outer.sort_by_key(|root| !work.is_some_and(|work| work.starts_with(root)));
         for root in outer {
-            if self.add_whole(&root, true, mounts)? {
+            if self.add_whole(&root, Purpose::Granted, mounts)? {
                 continue;
             }
             if work == Some(root.as_path()) {
@@ -155,9 +178,9 @@ impl Plan {
     }
 
     /// Adds a root if there are layers enough for all of it; whether it did.
-    fn add_whole(&mut self, root: &Path, granted: bool, mounts: &Mounts) -> io::Result<bool> {
+    fn add_whole(&mut self, root: &Path, purpose: Purpose<'_>, mounts: &Mounts) -> io::Result<bool> {
         let (trees, split) = (self.trees.len(), self.split.len());
-        let is_whole = self.add(root, granted, mounts)?;
+        let is_whole = self.add(root, purpose, mounts)?;
         if !is_whole {
             self.trees.truncate(trees);
             self.split.truncate(split);
@@ -165,15 +188,15 @@ impl Plan {
         Ok(is_whole)
     }
 
-    fn add(&mut self, root: &Path, granted: bool, mounts: &Mounts) -> io::Result<bool> {
-        if mounts.machine.contains(root) {
+    fn add(&mut self, root: &Path, purpose: Purpose<'_>, mounts: &Mounts) -> io::Result<bool> {
+        if mounts.machine.contains(root) || purpose.leaves(root) {
             return Ok(true);
         }
         let has_mounts = mounts.all.iter().any(|mount| mount != root && mount.starts_with(root));
         if !has_mounts && root != Path::new("/") {
             let has_room = self.trees.len() < MOST;
             if has_room {
-                self.trees.push(Tree { root: root.to_owned(), granted });
+                self.trees.push(Tree { root: root.to_owned(), granted: purpose.is_granted() });
             }
             return Ok(has_room);
         }
@@ -185,7 +208,7 @@ impl Plan {
             .collect();
         directories.sort();
         for directory in directories {
-            if !self.add(&directory, granted, mounts)? {
+            if !self.add(&directory, purpose, mounts)? {
                 return Ok(false);
             }
         }
@@ -291,6 +314,33 @@ mod tests {
         assert_eq!(plan.trees, [tree("scratch", false), tree("home/work/m", true), tree("home/work/a/b", true)]);
         assert_eq!(plan.split, [at("home/work"), at("home/work/a")]);
         assert!(plan_among(&[at("nowhere")], &[], &mounts, |_| false).is_err());
+    }
+
+    #[test]
+    fn a_work_tree_beside_a_mount_in_a_watched_place_stays_granted() {
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path().canonicalize().unwrap();
+        for directory in ["mount", "work/a", "work/mount", "other", "deep/work"] {
+            fs::create_dir_all(base.join(directory)).unwrap();
+        }
+        let at = |name: &str| base.join(name);
+        let tree = |name: &str, granted: bool| Tree { root: at(name), granted };
+        let plan = |work: &str, mounts: &[&str]| {
+            let all = mounts.iter().map(|name| at(name)).collect();
+            let mounts = Mounts { all, machine: BTreeSet::new() };
+            plan_among(&[at(work)], std::slice::from_ref(&base), &mounts, |_| false).unwrap()
+        };
+        let others = [tree("deep", false), tree("mount", false), tree("other", false)];
+        let beside = |trees: &[Tree]| [trees, &others].concat();
+        for mounts in [&["mount"][..], &["work"], &["mount", "work"]] {
+            let plan = plan("work", mounts);
+            assert_eq!((plan.trees, plan.split), (beside(&[tree("work", true)]), vec![base.clone()]), "{mounts:?}");
+        }
+        let within = plan("work", &["work/mount"]);
+        assert_eq!(within.trees, [&others[..], &[tree("work/a", true), tree("work/mount", true)]].concat());
+        assert_eq!(within.split, [at("work"), base.clone()]);
+        let trees = plan("deep/work", &["mount"]).trees;
+        assert_eq!(trees, [&others[..], &[tree("work", false), tree("deep/work", true)]].concat());
     }
 
     /// A place with many directories and a mount, of which a work tree may be one.
