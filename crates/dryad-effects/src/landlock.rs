@@ -3,6 +3,9 @@
 //! Landlock is asked to handle just these rights, so that everything else works as before. Reading, and writing to
 //! files that are there, is not its business here. What a thread may not do, the processes it starts may not do either.
 //!
+//! Under a command that is taken for one that only reads lies a higher one: it can write nothing. Whoever was wrong about
+//! it sees it fail instead of finding what cannot be undone.
+//!
 //! Limitation: a file outside can still be overwritten in place, without being truncated first.
 
 use std::io;
@@ -11,8 +14,11 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Rights by the bits the kernel gives them.
+const WRITE_FILE: u64 = 1 << 1;
 const REMOVE_DIRECTORY: u64 = 1 << 4;
 const REMOVE_FILE: u64 = 1 << 5;
+/// Of devices, directories, files, sockets, pipes and links.
+const MAKE: u64 = 0b111_1111 << 6;
 const REFER: u64 = 1 << 13;
 const TRUNCATE: u64 = 1 << 14;
 
@@ -53,21 +59,28 @@ pub fn version() -> Option<u32> {
 }
 
 impl Floor {
-    /// A floor under which files can be removed and truncated in these directories alone.
+    /// A floor on which files can be removed and truncated in these directories alone.
     pub fn new(granted: &[PathBuf]) -> Result<Self, FloorError> {
-        let version = version().ok_or(FloorError::Missing)?;
-        let removal = REMOVE_DIRECTORY | REMOVE_FILE;
-        let refer = if version >= KNOWS_REFER { REFER } else { 0 };
-        let truncate = if version >= KNOWS_TRUNCATE { TRUNCATE } else { 0 };
-        let floor = Self { rules: make_rules(removal | refer | truncate)?, version };
-        for root in granted {
-            floor.allow(root, removal | refer | truncate)?;
-        }
+        let floor = Self::of(REMOVE_DIRECTORY | REMOVE_FILE | REFER | TRUNCATE, granted)?;
         // Whoever restricts anything restricts links and moves between directories, unless told otherwise.
-        floor.allow(Path::new("/"), refer)?;
-        for place in HARMLESS.iter().filter(|_| truncate != 0) {
-            floor.allow(Path::new(place), truncate)?;
-        }
+        floor.allow(Path::new("/"), REFER)?;
+        HARMLESS.iter().try_for_each(|place| floor.allow(Path::new(place), TRUNCATE))?;
+        Ok(floor)
+    }
+
+    /// A floor on which nothing can be written but to devices and in these directories. Bits, times and attributes are
+    /// not landlock's business.
+    pub fn for_reading(scratch: &[PathBuf]) -> Result<Self, FloorError> {
+        let floor = Self::of(WRITE_FILE | REMOVE_DIRECTORY | REMOVE_FILE | MAKE | REFER | TRUNCATE, scratch)?;
+        floor.allow(Path::new("/dev"), WRITE_FILE | TRUNCATE)?;
+        Ok(floor)
+    }
+
+    /// A floor that takes these rights away everywhere but in these directories.
+    fn of(rights: u64, granted: &[PathBuf]) -> Result<Self, FloorError> {
+        let version = version().ok_or(FloorError::Missing)?;
+        let floor = Self { rules: make_rules(rights & known(version))?, version };
+        granted.iter().try_for_each(|root| floor.allow(root, rights))?;
         Ok(floor)
     }
 
@@ -88,6 +101,7 @@ impl Floor {
     fn allow(&self, place: &Path, rights: u64) -> io::Result<()> {
         /// `LANDLOCK_RULE_PATH_BENEATH`.
         const BENEATH: libc::c_int = 1;
+        let rights = rights & known(self.version);
         if rights == 0 {
             return Ok(());
         }
@@ -101,6 +115,13 @@ impl Floor {
         };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
+}
+
+/// The rights that a version of landlock knows.
+fn known(version: u32) -> u64 {
+    let refer = if version >= KNOWS_REFER { 0 } else { REFER };
+    let truncate = if version >= KNOWS_TRUNCATE { 0 } else { TRUNCATE };
+    !(refer | truncate)
 }
 
 /// `struct landlock_path_beneath_attr`.

@@ -157,6 +157,19 @@ impl RehearsalSettings {
         let places: Vec<PathBuf> = self.roots.iter().chain(&self.deletable).filter(there).cloned().collect();
         Floor::new(&places)
     }
+
+    /// What keeps a command from writing that is taken for one that only reads. Temporary files it may have, unless work is
+    /// done among them.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel cannot do that.
+    pub fn floor_for_reading(&self) -> Result<Floor, FloorError> {
+        let temporary = std::env::temp_dir();
+        let is_work = |root: &PathBuf| *root != temporary && root.starts_with(&temporary);
+        let scratch = (!self.roots.iter().any(is_work) && temporary.is_dir()).then_some(temporary.clone());
+        Floor::for_reading(&Vec::from_iter(scratch))
+    }
 }
 
 /// How safe a command is on a rung.

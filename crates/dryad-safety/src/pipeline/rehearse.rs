@@ -1,7 +1,7 @@
 //! What becomes of a command: run as it is, rehearsed and applied at once, or rehearsed and staged.
 //!
 //! ```text
-//! proven to read only ─────────────────────────────────► run, on the delete floor
+//! proven to read only ─────────────────────────────────► run, where it can write nothing
 //! nothing asks for staging ─► rehearse ─► apply ────────► one operation that undo takes back
 //! settings or a question ───► rehearse ─► pending action ─► apply (the command does not run again) or discard
 //! ```
@@ -45,7 +45,7 @@ impl Pipeline {
         if is_harmless {
             let head = self.head(&Doer::of_call(way), &effect);
             // What cannot be had is told by whoever looks at the machine; a read needs no floor.
-            let floor = settings.floor();
+            let floor = settings.floor_for_reading();
             return Ok(self.run_directly(way, floor.as_ref().ok(), head, command).await?);
         }
         if question.is_some() || self.is_auto_staged(way, &effect) {

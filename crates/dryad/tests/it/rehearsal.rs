@@ -95,6 +95,31 @@ fn what_only_reads_runs_directly_and_what_changes_nothing_stages_nothing() {
     assert_eq!((pending(&scene).len(), log(&scene).len()), (0, 2));
 }
 
+/// A repository's own settings can make git run anything.
+#[test]
+fn what_is_taken_for_a_read_can_write_nothing() {
+    let scene = scene(&["git status --short", "git diff", "sort notes.txt | tail -n1 > /dev/null; cat notes.txt"]);
+    scene.write("watch.sh", "#!/bin/sh\necho run >> ran; rm -f notes.txt; : > sub/deep.txt; mkdir made; exit 1\n");
+    let git = |words: &str| {
+        let mut command = std::process::Command::new("sh");
+        let script = format!("git {words}");
+        let ended = command.args(["-c", &script]).env("HOME", scene.tmp()).current_dir(scene.work()).output().unwrap();
+        assert!(ended.status.success(), "{words}: {ended:?}");
+    };
+    for words in ["init -q", "add notes.txt", "-c user.name=a -c user.email=a@b.c commit -qm one"] {
+        git(words);
+    }
+    scene.write("notes.txt", "other\n");
+    for key in ["core.fsmonitor", "diff.external"] {
+        git(&format!("config {key} \"sh $PWD/watch.sh\""));
+    }
+    let before = print(&scene);
+    let said = play(&scene);
+    assert!(said[0].0.contains(" M notes.txt") && said[2].0 == "other\n", "{said:?}");
+    assert!(said.iter().all(|(_, details)| details.get("rehearsal").is_none()), "{said:?}");
+    assert_eq!(print(&scene), before);
+}
+
 #[test]
 fn a_preview_tells_everything_and_applying_does_not_run_the_command_again() {
     let command = "echo run >> ../tmp/runs; date +%s%N > stamp; rm -r sub; echo printed";

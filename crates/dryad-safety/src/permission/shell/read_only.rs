@@ -151,7 +151,8 @@ fn program_is_read_only(program: &str, words: &[Word]) -> bool {
         "env" => words.is_empty(),
         "export" | "declare" | "typeset" | "local" | "readonly" => declaration(program, words),
         "set" => known && options(words).all(|option| option.chars().all(|letter| "-euxo".contains(letter))),
-        "unset" | "shift" | "break" | "continue" | "return" | "exit" | "wait" | "read" | "let" => known,
+        "unset" | "wait" | "read" | "let" => known && words.iter().all(names_no_element),
+        "shift" | "break" | "continue" | "return" | "exit" => known,
         _ => false,
     }
 }
@@ -216,10 +217,20 @@ fn sort(words: &[Word]) -> bool {
     })
 }
 
+/// The index of an element is calculated, and runs what stands in it: `a[$(touch x)]`.
+fn names_no_element(word: &Word) -> bool {
+    !word.text.contains(['[', '$', '`'])
+}
+
 fn declaration(program: &str, words: &[Word]) -> bool {
-    words.iter().all(|word| {
-        let name = word.text.split('=').next().unwrap_or_default();
-        let exports = program == "export" || words.iter().any(|word| word.is_option() && word.text.contains('x'));
-        word.known && (word.is_option() || !exports || variables::is_harmless_in_environment(name))
-    })
+    // These calculate or expand values that are mere texts otherwise.
+    let calculates = options(words).any(|option| option.contains(['a', 'A', 'i', 'n']));
+    !calculates
+        && words.iter().all(|word| {
+            let name = word.text.split('=').next().unwrap_or_default();
+            let exports = program == "export" || words.iter().any(|word| word.is_option() && word.text.contains('x'));
+            let is_plain = !name.contains('[') && !["$(", "=(", "`"].iter().any(|run| word.text.contains(run));
+            let is_harmless = is_plain && (!exports || variables::is_harmless_in_environment(name));
+            word.known && (word.is_option() || is_harmless)
+        })
 }
