@@ -171,6 +171,9 @@ fn tell_all<'l>(text: &mut String, lines: impl Iterator<Item = &'l Line<'l>>) {
     }
 }
 
+/// Bits that give whoever runs a file the rights of its owner or group.
+const OTHERS_RIGHTS: u32 = 0o6000;
+
 /// What there is to say about both sides, in brackets.
 fn detail(before: &Image, after: &Image) -> String {
     let of = |image: &Image| match image {
@@ -189,6 +192,12 @@ fn detail(before: &Image, after: &Image) -> String {
         }
         (Image::Directory { mode: stood }, Image::Directory { mode: stands }) => {
             format!(" (mode {stood:o} to {stands:o})")
+        }
+        (Image::File(stood), Image::File(stands)) if stood.mode != stands.mode => {
+            format!(" ({} to {}, mode {:o} to {:o})", of(before), of(after), stood.mode, stands.mode)
+        }
+        (Image::Absent, Image::File(file)) if file.mode & OTHERS_RIGHTS != 0 => {
+            format!(" ({}, mode {:o})", of(after), file.mode)
         }
         (Image::Absent, image) | (image, Image::Absent) => format!(" ({})", of(image)),
         (stood, stands) => format!(" ({} to {})", of(stood), of(stands)),

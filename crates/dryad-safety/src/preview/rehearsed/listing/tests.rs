@@ -47,6 +47,27 @@ fn every_kind_of_change_has_its_line() {
 }
 
 #[test]
+fn bits_that_come_or_go_with_a_content_are_told() {
+    let with = |mode: u32, image: Image| match image {
+        Image::File(file) => Image::File(FileImage { mode, ..file }),
+        other => other,
+    };
+    let changes = ChangeSet::new([
+        change("gained", Image::Absent, with(0o4755, file(1, 2))),
+        change("kept", with(0o755, file(2, 2)), with(0o755, file(3, 2))),
+        change("lost", with(0o4755, file(4, 2)), with(0o755, file(5, 4))),
+    ]);
+    expect![[r#"
+
+        changes: 3 paths (1 new, 2 changed)
+          A gained (2 bytes, mode 4755)
+          M kept (2 bytes to 2 bytes)
+          M lost (2 bytes to 4 bytes, mode 4755 to 755)
+    "#]]
+    .assert_eq(&Listing::new(&changes, Path::new("/w")).render());
+}
+
+#[test]
 fn many_paths_are_counted_by_directory_and_the_largest_losses_are_named() {
     let gone = |number: u8| change(&format!("build/{number}.o"), file(number, u64::from(number)), Image::Absent);
     let some = [change("src/a.c", file(200, 1), file(201, 1)), change("top", Image::Absent, file(202, 1))];
