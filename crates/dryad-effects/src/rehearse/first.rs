@@ -4,12 +4,12 @@
 use super::calls::{self, Everybody};
 use super::channel::Inbox;
 use super::helper::be_silent;
-use super::input;
 use super::message::{Answer, Ended, Failure, Play, STOP, Stage};
 use super::notify::{Judge, Notifier, Usher, Watch};
 use super::quota::Quota;
 use super::shell::{self, Bounds, Word};
 use super::stage::Entered;
+use super::streams;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{DumpableBehavior, Pid, WaitOptions, WaitStatus, set_dumpable_behavior, wait};
 use std::fs;
@@ -65,7 +65,7 @@ pub(super) fn perform(entered: Entered, play: &Play, stage: &Stage, control: &Ow
     shell::drop_privileges().map_err(|error| Failure::of("give up privileges", error))?;
     // Whoever can look into this process finds descriptors of the layers, and a way up from them into the real tree.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| Failure::of("be closed to others", error))?;
-    input::see_inside().map_err(|error| Failure::of("open standard input", error))?;
+    streams::see_inside().map_err(|error| Failure::of("open standard input", error))?;
     let mut usher = Usher::new(entered.trees);
     let sees = entered.shared_processes.is_none();
     let crowd = Crowd { everybody: Everybody::Namespace, sees, quota: Quota::new(stage.quota, entered.layers) };

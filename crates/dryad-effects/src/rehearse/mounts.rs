@@ -1,6 +1,6 @@
 //! Mounts by descriptor, and the two file systems every rehearsal has for itself: `/proc` and `/dev`.
 
-use super::calls;
+use super::{calls, streams};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, mkdirat, openat, statx, symlinkat};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create, fsconfig_set_flag,
@@ -110,12 +110,11 @@ pub(super) fn mount_proc(tree: &OwnedFd, processes: u32) -> io::Result<()> {
 pub(super) fn mount_dev(tree: &OwnedFd, quota: u64, memory: Memory) -> io::Result<()> {
     let nosuid = MountAttrFlags::MOUNT_ATTR_NOSUID;
     let dev = file_system(c"tmpfs", &[("size", "1048576"), ("mode", "0755")], &[], nosuid)?;
-    let originals: Vec<(&str, OwnedFd)> = DEVICES
-        .iter()
-        .filter_map(|name| {
-            let path = Path::new("/dev").join(name);
-            Some((*name, clone_of(CWD, &path, OpenTreeFlags::empty()).ok()?))
-        })
+    let harmless = DEVICES.iter().map(|name| (*name, Path::new("/dev").join(name)));
+    let terminal = streams::terminal().map(|path| (streams::TERMINAL, path));
+    let originals: Vec<(&str, OwnedFd)> = harmless
+        .chain(terminal)
+        .filter_map(|(name, path)| Some((name, clone_of(CWD, &path, OpenTreeFlags::empty()).ok()?)))
         .collect();
     let shared = match memory {
         Memory::Own => {

@@ -44,10 +44,10 @@ fn type_on(scene: &Scene, rung: &str, arguments: &[&str], keys: &[&str]) -> (Opt
 fn the_command_has_the_terminal_and_the_answer_applies() {
     let scene = scene();
     let before = print(&scene);
-    let command = "test -t 0 && test -t 1 && echo terminal; read line; echo \"$line\" > typed; exit 4";
+    let command = "test -t 0 && test -t 1 && echo terminal on $(tty); read line; echo \"$line\" > typed; exit 4";
     let (code, shown) = type_into(&scene, &["try", command], "hello\nwhat\na\n");
     assert_eq!(code, Some(4), "{shown}");
-    assert!(shown.contains("terminal\n") && shown.contains("A typed (6 bytes)"), "{shown}");
+    assert!(shown.contains("terminal on /dev/console\n") && shown.contains("A typed (6 bytes)"), "{shown}");
     assert_eq!(shown.matches("[a]pply, [d]iscard").count(), 2, "{shown}");
     assert!(shown.contains("applied: 1 path, every path verified on disk"), "{shown}");
     assert_eq!(scene.read("typed"), "hello\n");
