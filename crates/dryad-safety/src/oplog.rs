@@ -9,6 +9,7 @@ mod chain;
 mod changes;
 mod file;
 mod lines;
+mod missed;
 pub(crate) mod place;
 mod query;
 mod record;

@@ -139,6 +139,10 @@ fn a_garbled_entry_that_no_journal_has_is_put_aside_and_told() {
     let shown = scene.run(&["log"]);
     assert_eq!((shown.code, shown.stdout.lines().count()), (Some(0), 1), "{shown:?}");
     assert!(names(&state(&scene)).contains(&"oplog.torn.1".to_owned()));
+    let again = scene.run(&["verify"]).failed(1);
+    assert!(again.starts_with("error: an operation is missing: ") && again.contains("oplog.torn.1"), "{again}");
+    fs::remove_file(state(&scene).join("oplog.torn.1")).unwrap();
+    assert!(scene.run(&["verify"]).done().ends_with("no damage\n"));
 }
 
 /// A scene in which three files were changed at once, and what one of them held is damaged.
@@ -198,4 +202,23 @@ fn damage_in_the_middle_of_the_log_costs_nothing_that_is_newer() {
     assert!(scene.run(&["undo"]).failed(1).contains("is damaged at byte"), "what is hidden may be an undo");
     assert!(scene.run(&["undo", &ids[2]]).failed(1).contains("is damaged at byte"));
     assert_eq!(scene.read("a"), "3\n");
+}
+
+#[test]
+fn damage_across_two_records_of_the_log_is_named_and_costs_nothing_that_is_newer() {
+    let scene = Scene::with_script(&edits(&[("a", "1", "2"), ("a", "2", "3"), ("a", "3", "4"), ("a", "4", "5")]));
+    scene.write("a", "1\n");
+    scene.play(&["x"]).done();
+    let path = state(&scene).join("oplog");
+    let mut bytes = fs::read(&path).unwrap();
+    let end = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(2).unwrap().0;
+    bytes[end - 30..end + 30].fill(0);
+    fs::write(&path, &bytes).unwrap();
+    for _ in 0..2 {
+        assert!(scene.run(&["verify"]).failed(1).contains("oplog: line 3, byte"));
+    }
+    assert_eq!(failed(scene.run(&["log"]), 1).lines().count(), 1);
+    scene.run(&["undo"]).done();
+    assert_eq!(scene.read("a"), "4\n");
+    assert!(scene.run(&["verify"]).failed(1).contains("oplog: line 3, byte"));
 }
