@@ -8,11 +8,13 @@
 //! <directory>/<id of the operation>    one pack with all texts of the operation, written before the change is made
 //! ```
 //!
-//! Packs are not synced and not checked as a whole: a text counts only if it has the hash that it is asked for
-//! by, and without it a merge becomes a conflict, which loses nothing.
+//! Packs are not synced, and not checked as a whole unless somebody asks ([`Texts::check`]): a text counts only if it
+//! has the hash that it is asked for by, and without it a merge becomes a conflict, which loses nothing.
 
+mod check;
 mod pack;
 
+pub use check::Condition;
 pub use pack::Pack;
 
 use crate::contents::Contents;

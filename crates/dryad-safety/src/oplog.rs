@@ -16,6 +16,7 @@ mod record;
 mod state;
 mod verify;
 
+pub(crate) use file::TEXTS;
 pub use file::{FileLog, Mended};
 pub use query::NewestFirst;
 pub use record::{Entry, Summary};

@@ -5,6 +5,7 @@
 //! oplog.torn.1 …    what was cut off its end because it was torn
 //! calls             the same for calls that changed nothing
 //! changes/<id>      change sets too large for a line
+//! texts/<id>        what an operation wrote over texts; only whether it is there is noted here
 //! ```
 //!
 //! Several processes append in turn, each while it holds the workspace's lock; the end of the file is
@@ -29,6 +30,9 @@ use dryad_protocol::operation::{Operation, OperationHead};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Where beside the log lies what was written over texts.
+pub(crate) const TEXTS: &str = "texts";
 
 /// No header is longer.
 const LONGEST_HEADER: u64 = 4096;
@@ -142,9 +146,13 @@ impl FileLog {
         self.append_entry(&operation.head.id, || self.changes.store(operation, self.root()))
     }
 
-    /// Appends one operation on files, as [`append`](Self::append) does.
+    /// Appends one operation on files, as [`append`](Self::append) does, and notes whether texts were kept for it.
     pub(crate) fn append_files(&self, head: &OperationHead, changes: &ChangeSet) -> Result<(), LogError> {
-        self.append_entry(&head.id, || self.changes.store_files(head, changes, self.root()))
+        let has_texts = self.directory.join(TEXTS).join(head.id.as_str()).exists();
+        self.append_entry(&head.id, || {
+            let entry = self.changes.store_files(head, changes, self.root())?;
+            Ok(Entry { has_texts, ..entry })
+        })
     }
 
     fn append_entry(&self, id: &OperationId, store: impl FnOnce() -> Result<Entry, LogError>) -> Result<(), LogError> {

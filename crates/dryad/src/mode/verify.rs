@@ -1,7 +1,8 @@
-//! `dryad verify`: reads every record of the workspace and every kept content, and names the first damage, or the
-//! first content that is needed and not there.
+//! `dryad verify`: reads every record of the workspace, every kept content and every text kept for merges, and names
+//! the first damage, or the first content that is needed and not there.
 
 mod lost;
+mod merges;
 
 use super::changes::{Memory, from_log, from_workspace};
 use crate::args::PlaceArguments;
@@ -45,6 +46,7 @@ fn logs(memory: &Memory) -> Result<(u64, u64), Failure> {
         let operations = walk(log, "operations")?;
         nothing_is_missed(log)?;
         nothing_is_lost(log, memory, &state)?;
+        merges::check(log, memory, &state, Clock::System.now())?;
         operations
     };
     let calls = workspace.calls().map_err(|error| from_workspace(&error))?;

@@ -76,6 +76,29 @@ fn what_was_taken_back_in_part_is_the_users() {
     scene.run(&["verify"]).failed(1);
 }
 
+#[test]
+fn verify_names_texts_for_merges_that_are_damaged_or_missing() {
+    for rung in ["overlay", "journal"] {
+        let scene = Scene::new();
+        scene.write("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+        let mut program = scene.command(&["try", "--apply", "sed -i s/5/five/ a"]);
+        finish(program.env("DRYAD_REHEARSAL", rung).spawn().unwrap()).done();
+        scene.write("a", scene.read("a").replace("1\n", "one\n"));
+        assert!(scene.run(&["verify"]).done().ends_with("no damage\n"));
+        let path = state(&scene).join("texts").join(newest_id(&scene));
+        let whole = fs::read(&path).unwrap();
+        flip_before_end(&path, whole.len() - 40);
+        let complaint = scene.run(&["verify"]).failed(1);
+        assert!(complaint.contains("what it wrote over texts is damaged: "), "{complaint}");
+        fs::remove_file(&path).unwrap();
+        let complaint = scene.run(&["verify"]).failed(1);
+        assert!(complaint.contains("what it wrote over texts is missing: "), "{complaint}");
+        fs::write(&path, whole).unwrap();
+        scene.run(&["undo"]).done();
+        assert!(scene.run(&["verify"]).done().ends_with("no damage\n"));
+    }
+}
+
 /// Two edits, and a log of which the newest entry is garbled.
 fn garbled() -> Scene {
     let scene = edited_twice();
