@@ -340,3 +340,22 @@ fn pending_in(scene: &Scene, work: &std::path::Path) -> String {
     let listed: Vec<Value> = serde_json::from_str(&listed).unwrap();
     listed[0]["id"].as_str().unwrap().to_owned()
 }
+
+#[test]
+fn what_became_a_directory_is_applied_from_a_pending_action() {
+    let outside = tempfile::tempdir().unwrap();
+    let scene = Scene::new();
+    scene.write("file", "x\n");
+    scene.write("other", "x\n");
+    scene.write("d/deep/in", "in\n");
+    std::os::unix::fs::symlink(outside.path(), scene.work().join("link")).unwrap();
+    let command = "rm file link other; mkdir -p file/b link/b; ln -s n file/b/l; echo y >link/y; mv d other";
+    ended(scene.run(&["try", "--keep", command]), 0);
+    scene.run(&["apply", "--yes"]).done();
+    assert_eq!([scene.read("link/y"), scene.read("other/deep/in")], ["y\n", "in\n"]);
+    assert!(scene.work().join("file/b/l").is_symlink() && scene.work().join("link/b").is_dir());
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+    scene.run(&["undo"]).done();
+    assert_eq!([scene.read("file"), scene.read("d/deep/in")], ["x\n", "in\n"]);
+    assert!(scene.work().join("link").is_symlink());
+}
