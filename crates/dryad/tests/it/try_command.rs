@@ -1,5 +1,6 @@
 //! `dryad try`: a person's own commands, seen first, then applied, discarded or kept.
 
+mod closed;
 mod ended;
 mod git;
 mod on_terminal;
