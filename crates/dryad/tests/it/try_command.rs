@@ -224,6 +224,7 @@ fn what_a_dead_rehearsal_left_is_swept_by_the_next() {
     assert_eq!(finish(child).code, None);
     let layers = || names(&scene.home().join("rehearsals")).into_iter().filter(|name| name != "ladder.json").count();
     assert!(layers() > 0);
+    assert_eq!(names(&scene.tmp()), Vec::<String>::new());
     ended(scene.run(&["try", "--discard", "true"]), 0);
     assert_eq!(layers(), 0);
 }
