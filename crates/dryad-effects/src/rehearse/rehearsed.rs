@@ -213,7 +213,7 @@ impl fmt::Display for Limit {
                 formatter.write_str("connections were not seen: a supervisor outside dryad answers them first")
             }
             Self::Foreign(path) => {
-                write!(formatter, "{} belongs to somebody else and could only be read", path.display())
+                write!(formatter, "{} belongs to another user or group and could only be read", path.display())
             }
             Self::Shared(path) => {
                 write!(formatter, "changes in {} were not looked at: others work there, too", path.display())
