@@ -17,7 +17,8 @@ const NAME_CHARACTERS: usize = 64;
 /// The artifacts of one session. Cloning shares the directory.
 #[derive(Clone, Debug)]
 pub struct Artifacts {
-    directory: Arc<Path>,
+    /// Nothing where none are kept.
+    directory: Option<Arc<Path>>,
 }
 
 /// A new artifact, still empty.
@@ -34,7 +35,12 @@ pub struct Artifact {
 impl Artifacts {
     /// Keeps artifacts in this directory, which need not exist yet.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        Self { directory: directory.into().into() }
+        Self { directory: Some(directory.into().into()) }
+    }
+
+    /// Keeps none, for outputs that nobody can read on later.
+    pub fn none() -> Self {
+        Self { directory: None }
     }
 
     /// Makes the next artifact of a tool.
@@ -42,12 +48,13 @@ impl Artifacts {
     /// The number is claimed by a file that has no other name. While the claim stands nobody else can take the number,
     /// and who could only take it because an earlier owner had moved on sees that owner's artifact.
     pub fn create(&self, tool: &str) -> io::Result<Artifact> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
+        let directory = self.directory.as_deref().ok_or(io::ErrorKind::Unsupported)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         let mut number = self.numbers()?.max().map_or(0, |highest| highest + 1);
         loop {
-            let claim = self.directory.join(number.to_string());
+            let claim = directory.join(number.to_string());
             match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&claim) {
-                Ok(file) if self.find(number).is_none() => return self.named(file, &claim, number, tool),
+                Ok(file) if self.find(number).is_none() => return named(file, &claim, number, tool),
                 Ok(_) => fs::remove_file(&claim)?,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -69,31 +76,32 @@ impl Artifacts {
         }
     }
 
-    fn named(&self, file: File, claim: &Path, number: u64, tool: &str) -> io::Result<Artifact> {
-        let path = self.directory.join(format!("{number}.{}.log", file_name_part(tool)));
-        match fs::rename(claim, &path) {
-            Ok(()) => Ok(Artifact { number, path, file }),
-            Err(error) => {
-                fs::remove_file(claim).ok();
-                Err(error)
-            }
-        }
-    }
-
     /// Where artifact `number` lies, if there is one.
     pub fn find(&self, number: u64) -> Option<PathBuf> {
-        let entries = fs::read_dir(&self.directory).ok()?;
+        let entries = fs::read_dir(self.directory.as_deref()?).ok()?;
         entries.filter_map(Result::ok).map(|entry| entry.path()).find(|path| number_of(path) == Some(number))
     }
 
     /// The numbers there are, in no order.
     pub fn numbers(&self) -> io::Result<impl Iterator<Item = u64> + use<>> {
-        let entries = match fs::read_dir(&self.directory) {
-            Ok(entries) => Some(entries),
+        let entries = match self.directory.as_deref().map(fs::read_dir).transpose() {
+            Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
         Ok(entries.into_iter().flatten().filter_map(Result::ok).filter_map(|entry| number_of(&entry.path())))
+    }
+}
+
+/// Gives an artifact its name, in the place of its claim.
+fn named(file: File, claim: &Path, number: u64, tool: &str) -> io::Result<Artifact> {
+    let path = claim.with_file_name(format!("{number}.{}.log", file_name_part(tool)));
+    match fs::rename(claim, &path) {
+        Ok(()) => Ok(Artifact { number, path, file }),
+        Err(error) => {
+            fs::remove_file(claim).ok();
+            Err(error)
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //!
 //! Limitations: a file that can only be appended to, a full disk and a quota are found by trying alone.
 
+use crate::opened;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -64,6 +65,15 @@ impl Ground {
         Self { refusal: entries_refused(directory).err().map(Refusal::of), is_sticky }
     }
 
+    /// That of a directory as it is, once closed ones of one's own above it are open.
+    pub fn behind_doors(directory: &Path) -> Self {
+        let look = |lasting: Option<u32>| {
+            fs::symlink_metadata(directory)?;
+            Ok(lasting.map_or_else(|| Self::of(directory), Self::own))
+        };
+        opened::reading(directory, look).unwrap_or_else(|_| Self::of(directory))
+    }
+
     /// That of a directory of one's own with these bits.
     pub fn own(mode: u32) -> Self {
         let is_open = mode & CHANGE == CHANGE || geteuid().is_root();
@@ -75,6 +85,12 @@ impl Ground {
         let is_anothers = || fs::symlink_metadata(path).is_ok_and(|facts| !is_ours(facts.uid()));
         self.refusal.or_else(|| (self.is_sticky && is_anothers()).then_some(Refusal::Owner))
     }
+}
+
+/// Whether a directory stands at `path`, also behind closed ones of one's own; nothing where nothing is found.
+pub fn is_directory(path: &Path) -> Option<bool> {
+    let facts = opened::reading(path.parent().unwrap_or(path), |_| fs::symlink_metadata(path));
+    facts.ok().map(|facts| facts.is_dir())
 }
 
 /// Why mode and time of what stands at `path` may not be set.

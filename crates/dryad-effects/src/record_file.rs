@@ -9,6 +9,9 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+/// How the ending of a file begins that holds what was cut off; a number follows.
+const ASIDE: &str = "torn.";
+
 /// A file that only grows.
 #[derive(Debug)]
 pub struct RecordFile {
@@ -76,12 +79,27 @@ impl RecordFile {
     /// Cuts everything behind `length` off, after keeping it in a file of its own beside this one.
     pub fn cut(&self, length: u64) -> io::Result<PathBuf> {
         let torn = self.read(length, self.len()?)?;
-        let aside = (1..).map(|number| self.path.with_extension(format!("torn.{number}"))).find(|path| !path.exists());
+        let aside =
+            (1..).map(|number| self.path.with_extension(format!("{ASIDE}{number}"))).find(|path| !path.exists());
         let aside = aside.unwrap_or_else(|| self.path.with_extension("torn"));
         let mut kept = disk::create(&aside)?;
         disk::write(&mut kept, &torn)?;
         disk::truncate(&disk::open_append(&self.path)?, length)?;
         Ok(aside)
+    }
+
+    /// What was cut off and is still kept.
+    pub fn set_aside(&self) -> io::Result<Vec<Self>> {
+        let begin = self.path.with_extension(ASIDE);
+        let begin = begin.file_name().unwrap_or_default().as_encoded_bytes();
+        let entries = match fs::read_dir(self.path.parent().unwrap_or(Path::new("/"))) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
+        paths.retain(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(begin)));
+        paths.sort_unstable();
+        Ok(paths.into_iter().map(Self::new).collect())
     }
 }
 

@@ -8,11 +8,13 @@
 //! <directory>/<id of the operation>    one pack with all texts of the operation, written before the change is made
 //! ```
 //!
-//! Packs are not synced and not checked as a whole: a text counts only if it has the hash that it is asked for
-//! by, and without it a merge becomes a conflict, which loses nothing.
+//! Packs are not synced, and not checked as a whole unless somebody asks ([`Texts::check`]): a text counts only if it
+//! has the hash that it is asked for by, and without it a merge becomes a conflict, which loses nothing.
 
+mod check;
 mod pack;
 
+pub use check::Condition;
 pub use pack::Pack;
 
 use crate::contents::Contents;
@@ -86,18 +88,26 @@ impl Texts {
             if pack.bytes().len() < PIECE { Ok(()) } else { write(&mut pack) }
         });
         kept = kept.and_then(|()| write(&mut pack));
-        kept.inspect_err(|_| self.forget(operation))
+        // It gets its name once it is whole: what a dead process left of one is none.
+        let named = kept.and_then(|()| match &file {
+            Some(_) => disk::rename_over(&self.unfinished(operation), &self.directory.join(operation.as_str())),
+            None => Ok(()),
+        });
+        named.inspect_err(|_| drop(disk::remove_file(&self.unfinished(operation))))
     }
 
     fn create(&self, operation: &OperationId) -> io::Result<File> {
-        let path = self.directory.join(operation.as_str());
+        let path = self.unfinished(operation);
         match disk::create(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                make_private_directory(&self.directory)?;
-                disk::create(&path)
-            }
-            other => other,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => make_private_directory(&self.directory)?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => disk::remove_file(&path)?,
+            other => return other,
         }
+        disk::create(&path)
+    }
+
+    fn unfinished(&self, operation: &OperationId) -> PathBuf {
+        self.directory.join(format!(".{operation}"))
     }
 
     /// The operation has come to nothing.

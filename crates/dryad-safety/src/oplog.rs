@@ -9,12 +9,14 @@ mod chain;
 mod changes;
 mod file;
 mod lines;
+mod missed;
 pub(crate) mod place;
 mod query;
 mod record;
 mod state;
 mod verify;
 
+pub(crate) use file::TEXTS;
 pub use file::{FileLog, Mended};
 pub use query::NewestFirst;
 pub use record::{Entry, Summary};

@@ -17,7 +17,7 @@ mod staging;
 
 pub use dryad_effects::process::Surroundings;
 pub use finish::ToolCallResult;
-pub use resolve::{Resolved, Who};
+pub use resolve::{Resolved, Unresolved, Who};
 pub use staging::{AutoPreview, Staging};
 
 use crate::clock::Clock;

@@ -7,7 +7,7 @@ mod calls;
 mod notices;
 mod rehearsed;
 
-use crate::oplog::{FileLog, LogError};
+use crate::oplog::{FileLog, LogError, TEXTS};
 use dryad_effects::apply::{Applier, ApplyError, Records, Request, Settled};
 use dryad_effects::contents::Contents;
 use dryad_effects::identity;
@@ -223,7 +223,7 @@ impl Workspace {
 
     /// What was written over texts.
     pub(crate) fn texts(&self) -> Result<Texts, WorkspaceError> {
-        Ok(Texts::new(self.opened()?.state.join("texts")))
+        Ok(Texts::new(self.opened()?.state.join(TEXTS)))
     }
 
     /// Records an operation that has been done already. It is not synced: that would cost more than most

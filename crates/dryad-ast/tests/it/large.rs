@@ -5,9 +5,8 @@ use dryad_ast::{AstSettings, builtin};
 use dryad_protocol::action::{Resolution, ResolutionAction};
 use dryad_protocol::call::{Call, ToolResult};
 use dryad_safety::clock::Clock;
-use dryad_safety::pipeline::{CallContext, Pipeline, Who};
+use dryad_safety::pipeline::{CallContext, Pipeline, Unresolved, Who};
 use dryad_safety::registry::Registry;
-use dryad_safety::tool::ToolError;
 use dryad_safety::undo::{self, Mode, Selection};
 use dryad_safety::workspace::Workspace;
 use serde_json::{Value, json};
@@ -46,7 +45,7 @@ impl Desk {
         runtime().block_on(self.pipeline.run(&call, &CallContext::default())).result
     }
 
-    fn apply(&self) -> Result<ToolResult, ToolError> {
+    fn apply(&self) -> Result<ToolResult, Unresolved> {
         let id = self.pipeline.pending.find(None).unwrap();
         let resolution = Resolution { action: ResolutionAction::Apply, reason: "test".to_owned(), extra: None };
         let context = CallContext::default();

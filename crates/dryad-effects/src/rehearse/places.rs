@@ -7,6 +7,7 @@ use super::permit::Permit;
 use super::roots::{self, TooMany, Tree};
 use super::run::{self, Performance, Summoned};
 use super::{Limit, Network, RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts, mounts, own};
+use crate::permitted::require_entries;
 use crate::process::Surroundings;
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::FileTime;
@@ -338,7 +339,9 @@ fn foreign_in(root: &Path) -> Option<Limit> {
     }
     let entries = fs::read_dir(root).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let is_foreign = |path: &PathBuf| path.symlink_metadata().is_ok_and(|facts| roots::is_foreign(&facts));
-    std::iter::once(root.to_owned()).chain(entries).find(is_foreign).map(Limit::Foreign)
+    // The tree's own directory is one's own in a layer: what may be made in it outside may be made in it there.
+    let itself = Some(root.to_owned()).filter(|root| require_entries(root).is_err());
+    itself.into_iter().chain(entries).find(is_foreign).map(Limit::Foreign)
 }
 
 /// Where the layer of overlay `index` lies.

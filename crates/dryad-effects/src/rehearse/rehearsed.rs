@@ -6,6 +6,7 @@ use super::places::Scene;
 use super::{Rung, message};
 use crate::bearing::Bearing;
 use crate::contents::Contents;
+use crate::opened;
 use crate::vault::{Vault, VaultError};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::command::{CommandEnd, CommandOutcome, CommandOutput};
@@ -123,7 +124,8 @@ impl Rehearsed {
         contents
     }
 
-    /// What everything new bears that others would not. The kernel's own attributes are taken off.
+    /// What everything new bears that others would not. The kernel's own attributes are taken off, and what is closed is
+    /// opened: what asks for this is about to take it away.
     pub(crate) fn all_bearings(&self) -> Vec<(FilePath, Bearing)> {
         let of_file = |content: &Content| {
             // An attribute too many does less harm than a change that is not applied.
@@ -174,7 +176,7 @@ impl Rehearsed {
                 let Image::File(file) = image else { continue };
                 let Some(rest) = left.checked_sub(file.size).filter(|_| file.size <= largest) else { continue };
                 let place = kept.get(&file.blob).copied().unwrap_or(change.path.as_path());
-                if let Ok(bytes) = fs::read(place) {
+                if let Ok(bytes) = opened::reading(place, |_| fs::read(place)) {
                     contents.insert(bytes);
                     left = rest;
                 }
@@ -211,7 +213,7 @@ impl fmt::Display for Limit {
                 formatter.write_str("connections were not seen: a supervisor outside dryad answers them first")
             }
             Self::Foreign(path) => {
-                write!(formatter, "{} belongs to somebody else and could only be read", path.display())
+                write!(formatter, "{} belongs to another user or group and could only be read", path.display())
             }
             Self::Shared(path) => {
                 write!(formatter, "changes in {} were not looked at: others work there, too", path.display())

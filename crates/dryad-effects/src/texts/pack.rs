@@ -93,6 +93,11 @@ impl Difference {
         if id == self.after { self.before } else { self.after }
     }
 
+    /// Where the next difference begins in the pack.
+    pub(super) fn end(&self) -> u64 {
+        self.offset + u64::from(self.before_length) + u64::from(self.after_length)
+    }
+
     /// The text `id`, made of the one on the other side and what `pack` holds.
     pub(super) fn rebuild(&self, id: BlobId, other: &[u8], pack: &mut (impl Read + Seek)) -> Option<Vec<u8>> {
         let (skipped, length) =
@@ -131,7 +136,7 @@ pub(super) fn differences(pack: &mut (impl Read + Seek)) -> impl Iterator<Item =
         let difference = parse(&header, offset + HEADER as u64)?;
         let middles = i64::from(difference.before_length) + i64::from(difference.after_length);
         pack.seek_relative(middles).ok()?;
-        offset = difference.offset + u64::try_from(middles).ok()?;
+        offset = difference.end();
         Some(difference)
     })
 }

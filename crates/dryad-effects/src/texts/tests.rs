@@ -129,3 +129,26 @@ fn without_the_other_text_or_with_a_damaged_pack_there_is_nothing() {
     assert!(texts.read(id("after"), &"one".into(), &only("before")).is_some(), "the others are as they were");
     assert_eq!(texts.read(id("after"), &"one".into(), &only("something else")), None);
 }
+
+#[test]
+fn damage_to_any_byte_of_a_pack_is_found() {
+    let root = tempfile::tempdir().unwrap();
+    let texts = Texts::new(root.path());
+    let (changes, contents) = change(&CASES);
+    let check = || texts.check(&"one".into(), &changes, &|id| contents.get(id).map(|text| text.to_vec())).unwrap();
+    assert_eq!(check(), Condition::Absent);
+    texts.keep(&"one".into(), &changes, &contents).unwrap();
+    assert_eq!(check(), Condition::Sound);
+    let path = root.path().join("one");
+    let whole = fs::read(&path).unwrap();
+    for position in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[position] ^= 1;
+        fs::write(&path, damaged).unwrap();
+        assert_eq!(check(), Condition::Damaged, "byte {position}");
+    }
+    for length in (0..30).chain(whole.len() - 30..whole.len()) {
+        fs::write(&path, &whole[..length]).unwrap();
+        assert_eq!(check(), Condition::Damaged, "{length} bytes");
+    }
+}

@@ -3,10 +3,12 @@
 use super::{Gate, Subject, Verdict};
 use crate::plan::Effect;
 use dryad_protocol::change_set::ChangeSet;
+use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
 use futures_util::future::BoxFuture;
+use std::collections::HashSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The directories below which tools may change files.
 #[derive(Clone, Debug)]
@@ -25,13 +27,21 @@ impl GrantedRoots {
         Ok(self.roots.iter().any(|root| real.starts_with(root)))
     }
 
-    /// Whether all of these changes stay inside.
+    /// Whether all of these changes stay inside, once they are made.
+    ///
+    /// What lies below a file or a link that becomes a directory lies where that directory will be, not where the link
+    /// leads now. Links that the change leaves alone lead where they lead.
     ///
     /// # Errors
     ///
     /// When a path cannot be resolved.
     pub fn judge_changes(&self, changes: &ChangeSet) -> Result<Verdict, String> {
+        let made = made_directories(changes);
         for change in changes.iter() {
+            // The directory itself is judged in its turn.
+            if lies_below(change.path.as_path(), &made) {
+                continue;
+            }
             match self.judge_path(&change.path)? {
                 Verdict::Allow => {}
                 verdict @ (Verdict::Ask(_) | Verdict::Deny(_)) => return Ok(verdict),
@@ -67,6 +77,19 @@ impl Gate for GrantedRoots {
     }
 }
 
+/// The directories that stand where none stood before. That they will is sure: a change is made only of what was seen.
+fn made_directories(changes: &ChangeSet) -> HashSet<&Path> {
+    let is_directory = |image: &Image| matches!(image, Image::Directory { .. });
+    let made = changes.iter().filter(|change| is_directory(&change.after) && !is_directory(&change.before));
+    made.map(|change| change.path.as_path()).collect()
+}
+
+/// Whether one of these directories holds the path, and it does not lead out of it again.
+fn lies_below(path: &Path, directories: &HashSet<&Path>) -> bool {
+    let is_plain = || path.components().all(|part| part != Component::ParentDir);
+    path.ancestors().skip(1).any(|above| directories.contains(above)) && is_plain()
+}
+
 /// The directory a path's name lies in, links resolved, together with what does not exist yet.
 fn real_parent(path: &Path) -> io::Result<PathBuf> {
     let mut missing = Vec::new();
@@ -82,5 +105,43 @@ fn real_parent(path: &Path) -> io::Result<PathBuf> {
             }
             Err(error) => return Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dryad_protocol::change_set::Change;
+    use std::os::unix::fs::symlink;
+
+    /// Whether these paths, each with what becomes of it, stay inside `work`, where `link` leads outside.
+    fn stays_inside(changes: &[(&str, Image, Image)]) -> bool {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("work")).unwrap();
+        std::fs::create_dir_all(root.join("outside/b")).unwrap();
+        symlink("../outside", root.join("work/link")).unwrap();
+        std::fs::write(root.join("work/file"), "").unwrap();
+        let changes = changes.iter().map(|(path, before, after)| Change {
+            path: FilePath::new(root.join("work").join(path)),
+            before: before.clone(),
+            after: after.clone(),
+        });
+        let changes = ChangeSet::new(changes.collect::<Vec<_>>());
+        matches!(GrantedRoots::new([root.join("work")]).judge_changes(&changes), Ok(Verdict::Allow))
+    }
+
+    #[test]
+    fn paths_are_judged_as_they_will_be() {
+        let link = || Image::Symlink { target: FilePath::new("../outside") };
+        let directory = || Image::Directory { mode: 0o755 };
+        let new = |path| (path, Image::Absent, directory());
+        assert!(stays_inside(&[("link", link(), directory()), new("link/b"), new("link/b/c")]));
+        assert!(stays_inside(&[("file", link(), directory()), new("file/b"), new("file/b/c")]));
+        assert!(!stays_inside(&[new("link/b/c")]), "a link that stays leads where it leads");
+        assert!(!stays_inside(&[("link/b", directory(), Image::Directory { mode: 0o700 }), new("link/b/c")]));
+        assert!(!stays_inside(&[("link", link(), link()), new("link/c")]));
+        assert!(!stays_inside(&[("link/b", link(), directory()), new("link/b/c")]), "what lies outside is outside");
+        assert!(!stays_inside(&[("file", link(), directory()), new("file/../../outside/c")]));
     }
 }

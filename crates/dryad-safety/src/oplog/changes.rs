@@ -44,7 +44,7 @@ impl ChangeFiles {
             }
             OperationEffect::Nothing => (Summary::Nothing, Stored::Nothing {}),
         };
-        Ok(Entry { head: operation.head.clone(), summary, stored })
+        Ok(Entry { head: operation.head.clone(), summary, has_texts: false, stored })
     }
 
     /// Makes an entry of an operation on files; a large change set is written to its file first.
@@ -60,7 +60,7 @@ impl ChangeFiles {
         } else {
             Stored::Changes(BASE64_STANDARD.encode(&encoded))
         };
-        Ok(Entry { head: head.clone(), summary: Summary::of(changes), stored })
+        Ok(Entry { head: head.clone(), summary: Summary::of(changes), has_texts: false, stored })
     }
 
     /// The operation that an entry was made of.

@@ -5,11 +5,13 @@
 //! oplog.torn.1 …    what was cut off its end because it was torn
 //! calls             the same for calls that changed nothing
 //! changes/<id>      change sets too large for a line
+//! texts/<id>        what an operation wrote over texts; only whether it is there is noted here
 //! ```
 //!
 //! Several processes append in turn, each while it holds the workspace's lock; the end of the file is
 //! looked at anew whenever the file has grown. Readers take no lock. They stop at the last good line,
-//! so that an append in flight is not there yet for them, and they never cut anything off.
+//! so that an append in flight is not there yet for them, and they never cut anything off. What is cut off
+//! is one append at most: damage to more than the newest line stays where it is, and is told.
 //!
 //! An append is not synced. A change's record is durable with the barrier of the next change, and until then
 //! its journal can write it again; the record of a command has no journal, so it is synced ([`FileLog::sync`]).
@@ -17,7 +19,7 @@
 use super::LogError;
 use super::chain::{Chain, JSON_AT};
 use super::changes::{ChangeFiles, is_usable};
-use super::lines::JudgedLines;
+use super::lines::{JudgedLines, were_several_entries};
 use super::place::to_absolute;
 use super::record::{Entry, Header};
 use dryad_effects::lock::Lock;
@@ -28,6 +30,9 @@ use dryad_protocol::operation::{Operation, OperationHead};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Where beside the log lies what was written over texts.
+pub(crate) const TEXTS: &str = "texts";
 
 /// No header is longer.
 const LONGEST_HEADER: u64 = 4096;
@@ -70,9 +75,12 @@ struct Known {
 pub(super) struct Tail {
     /// How long the file is.
     pub(super) length: u64,
-    /// Where the last good line ends; 0 when there is none.
+    /// Where the last good line ends, or the damage behind it that is no torn append; 0 when there is no good line.
     pub(super) end: u64,
+    /// The hash of the last good line.
     chain: Chain,
+    /// Whether `end` is the end of a line.
+    ended: bool,
 }
 
 impl FileLog {
@@ -138,9 +146,13 @@ impl FileLog {
         self.append_entry(&operation.head.id, || self.changes.store(operation, self.root()))
     }
 
-    /// Appends one operation on files, as [`append`](Self::append) does.
+    /// Appends one operation on files, as [`append`](Self::append) does, and notes whether texts were kept for it.
     pub(crate) fn append_files(&self, head: &OperationHead, changes: &ChangeSet) -> Result<(), LogError> {
-        self.append_entry(&head.id, || self.changes.store_files(head, changes, self.root()))
+        let has_texts = self.directory.join(TEXTS).join(head.id.as_str()).exists();
+        self.append_entry(&head.id, || {
+            let entry = self.changes.store_files(head, changes, self.root())?;
+            Ok(Entry { has_texts, ..entry })
+        })
     }
 
     fn append_entry(&self, id: &OperationId, store: impl FnOnce() -> Result<Entry, LogError>) -> Result<(), LogError> {
@@ -247,7 +259,7 @@ impl FileLog {
 
     /// Writes lines at the end, the header first if there is none.
     fn write(&self, tail: Tail, entry: &Entry) -> Result<(), LogError> {
-        let mut bytes = Vec::new();
+        let mut bytes = if tail.ended { Vec::new() } else { b"\n".to_vec() };
         let mut chain = tail.chain;
         let mut header = None;
         if tail.end == 0 {
@@ -259,7 +271,7 @@ impl FileLog {
         self.file.append(&bytes).map_err(LogError::io(self.file.path()))?;
         let end = tail.end + bytes.len() as u64;
         let mut known = self.known();
-        known.tail = Some(Tail { length: end, end, chain });
+        known.tail = Some(Tail { length: end, end, chain, ended: true });
         known.header = header.or(known.header.take());
         Ok(())
     }
@@ -289,8 +301,11 @@ fn find_tail(file: &RecordFile, length: u64) -> io::Result<Tail> {
     for judged in JudgedLines::before(file, length) {
         let (line, judgement) = judged?;
         if let (Ok(()), Ok((chain, _))) = (judgement, line.parts()) {
-            return Ok(Tail { length, end: line.end(), chain });
+            let tail = Tail { length, end: line.end(), chain, ended: true };
+            let behind = file.read(tail.end, length)?;
+            let ended = behind.ends_with(b"\n");
+            return Ok(if were_several_entries(&behind) { Tail { end: length, ended, ..tail } } else { tail });
         }
     }
-    Ok(Tail { length, end: 0, chain: Chain::START })
+    Ok(Tail { length, end: 0, chain: Chain::START, ended: true })
 }

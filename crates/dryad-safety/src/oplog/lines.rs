@@ -4,19 +4,27 @@
 //! memory holds a block and a line.
 //!
 //! A line is good if its hash follows from the line before it. When that one is damaged, the hash it
-//! should have had counts as well: damage to one line does not make its neighbour look damaged, and a
-//! damaged last line but one does not cost the last.
+//! should have had counts as well: damage to one line does not make its neighbour look damaged. Where
+//! the damage is so large that even this hash is gone, a line behind it is good if it is a whole entry.
 
 use super::DamageKind;
 use super::chain::{Chain, JSON_AT, split};
+use super::record::Entry;
 use dryad_effects::record_file::RecordFile;
 use std::collections::VecDeque;
 use std::io;
 
 const BLOCK: u64 = 64 * 1024;
 
-/// How many lines are looked at to judge one: itself and two before it.
-const WINDOW: usize = 3;
+/// How many lines before it are judged to judge one.
+const DEPTH: usize = 2;
+
+/// How many lines are looked at to judge one: itself, those before it that are judged, and two before these.
+const WINDOW: usize = 1 + DEPTH + 2;
+
+/// How the JSON of an entry begins behind its hash. Nothing else in a log looks so: JSON is written without spaces,
+/// and quotes in its texts are escaped.
+const ENTRY: &[u8] = b" {\"";
 
 /// One line of the file, without its end.
 #[derive(Clone, Debug)]
@@ -32,6 +40,7 @@ pub(super) struct Line {
 #[derive(Debug)]
 pub(super) struct JudgedLines<'a> {
     lines: Lines<'a>,
+    /// The next line and those before it, newest first.
     window: VecDeque<Line>,
 }
 
@@ -57,8 +66,8 @@ impl Line {
         if self.ended { split(&self.bytes).ok_or(DamageKind::Garbled) } else { Err(DamageKind::Torn) }
     }
 
-    /// Whether this line follows from the ones before it.
-    fn judge(&self, previous: Option<&Line>, before_that: Option<&Line>) -> Result<(), DamageKind> {
+    /// Whether its hash follows from the lines before it.
+    fn follows(&self, previous: Option<&Line>, before_that: Option<&Line>) -> Result<(), DamageKind> {
         let (hash, json) = self.parts()?;
         let fits = |chain: Chain| chain.then(json) == hash;
         let good = match previous {
@@ -68,6 +77,10 @@ impl Line {
             }
         };
         if good { Ok(()) } else { Err(DamageKind::HashMismatch) }
+    }
+
+    fn is_whole_entry(&self) -> bool {
+        self.parts().is_ok_and(|(_, json)| Entry::parse(json).is_ok())
     }
 
     /// What the next line may build upon besides the hash that is written here, if there is damage.
@@ -85,7 +98,7 @@ impl Line {
 
     /// The hashes of lines that became a part of this one because the end of a line was damaged.
     fn swallowed(&self) -> impl Iterator<Item = Chain> {
-        let spaces = memchr::memmem::find_iter(&self.bytes, b" {");
+        let spaces = memchr::memmem::find_iter(&self.bytes, ENTRY);
         let begins = spaces.filter_map(|space| space.checked_sub(JSON_AT - 1)).filter(|begin| *begin > 0);
         begins.filter_map(|begin| Chain::leading(self.bytes.get(begin..)?))
     }
@@ -111,9 +124,8 @@ impl<'a> JudgedLines<'a> {
                 None => break,
             }
         }
-        let Some(line) = self.window.pop_front() else { return Ok(None) };
-        let judgement = line.judge(self.window.front(), self.window.get(1));
-        Ok(Some((line, judgement)))
+        let judgement = judge(self.window.make_contiguous(), DEPTH);
+        Ok(self.window.pop_front().map(|line| (line, judgement)))
     }
 }
 
@@ -123,6 +135,21 @@ impl Iterator for JudgedLines<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         self.advance().transpose()
     }
+}
+
+/// Whether the first of these lines, newest first, is what was written. Only behind a damaged one, if `depth` lets
+/// that be judged, it need not follow.
+fn judge(lines: &[Line], depth: usize) -> Result<(), DamageKind> {
+    let [line, before @ ..] = lines else { return Ok(()) };
+    line.follows(before.first(), before.get(1)).or_else(|damage| {
+        let is_behind_damage = || !before.is_empty() && depth > 0 && judge(before, depth - 1).is_err();
+        if line.is_whole_entry() && is_behind_damage() { Ok(()) } else { Err(damage) }
+    })
+}
+
+/// Whether these bytes were more than one entry, as far as can still be seen.
+pub(super) fn were_several_entries(bytes: &[u8]) -> bool {
+    memchr::memmem::find_iter(bytes, ENTRY).nth(1).is_some()
 }
 
 impl Lines<'_> {

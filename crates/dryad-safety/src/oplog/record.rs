@@ -27,6 +27,10 @@ pub struct Entry {
     /// What it did, in numbers.
     #[serde(flatten)]
     pub summary: Summary,
+    /// Whether what it wrote over texts was kept beside the log. Logs that were written before this was noted do not
+    /// tell.
+    #[serde(rename = "hasTexts", default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_texts: bool,
     #[serde(flatten)]
     pub(super) stored: Stored,
 }

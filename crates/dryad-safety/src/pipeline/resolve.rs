@@ -16,6 +16,7 @@ use dryad_protocol::id::ActionId;
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::sync::Arc;
+use thiserror::Error;
 
 /// What the model is told when there is nothing to resolve.
 const NOTHING: &str = "No pending action to resolve. Nothing to apply or discard.";
@@ -38,6 +39,20 @@ pub struct Resolved {
     pub result: ToolResult,
 }
 
+/// Why something was not resolved.
+#[derive(Debug, Error)]
+pub enum Unresolved {
+    /// It is not there any more: somebody else has resolved it.
+    #[error("pending action {0} is not there any more")]
+    Gone(ActionId),
+    /// Somebody else resolves it at this moment.
+    #[error("{}", StageError::Busy(.0.clone()))]
+    Busy(ActionId),
+    /// It cannot be done; mostly it waits on.
+    #[error(transparent)]
+    Failed(#[from] ToolError),
+}
+
 impl Pipeline {
     /// The `resolve` tool: the newest staged plan, else the standing handler.
     pub(super) async fn resolve_newest(&self, way: Way<'_>, resolution: Resolution) -> Result<Done, Refusal> {
@@ -47,8 +62,9 @@ impl Pipeline {
             match self.resolve(&id, &resolution, Who::Agent, way.context).await {
                 Ok(resolved) => return Ok(Done::answer(detailed(resolved, &resolution))),
                 // Somebody else has resolved it: the next one is the newest.
-                Err(ResolveFailure::Lost) => self.pending.drop_entry(&id),
-                Err(ResolveFailure::Failed(error)) => return Err(error.into()),
+                Err(Unresolved::Gone(_)) => self.pending.drop_entry(&id),
+                Err(error @ Unresolved::Busy(_)) => return Err(ToolError::new(error.to_string()).into()),
+                Err(Unresolved::Failed(error)) => return Err(error.into()),
             }
         }
     }
@@ -71,11 +87,8 @@ impl Pipeline {
         resolution: &Resolution,
         who: Who,
         context: &CallContext,
-    ) -> Result<Resolved, ToolError> {
-        self.resolve(id, resolution, who, context).await.map_err(|failure| match failure {
-            ResolveFailure::Lost => ToolError::new(format!("pending action {id} is not there any more")),
-            ResolveFailure::Failed(error) => error,
-        })
+    ) -> Result<Resolved, Unresolved> {
+        self.resolve(id, resolution, who, context).await
     }
 
     async fn resolve(
@@ -84,13 +97,13 @@ impl Pipeline {
         resolution: &Resolution,
         who: Who,
         context: &CallContext,
-    ) -> Result<Resolved, ResolveFailure> {
+    ) -> Result<Resolved, Unresolved> {
         context.check_cancelled()?;
-        let claim = self.pending.claim(id).map_err(lost_or_failed)?;
+        let claim = self.pending.claim(id)?;
         let action = match self.pending.read(id) {
             Ok(action) => action,
             Err(error @ StageError::Damaged { .. }) => return Err(self.drop_unusable(id, claim, error)),
-            Err(error) => return Err(lost_or_failed(error)),
+            Err(error) => return Err(error.into()),
         };
         if let Some(owner) = owner_of(&action.body)
             && resolution.action == ResolutionAction::Apply
@@ -129,7 +142,7 @@ impl Pipeline {
     }
 
     /// Drops a record that nobody can apply any more, so that nobody waits for it.
-    fn drop_unusable(&self, id: &ActionId, claim: Claim, why: impl fmt::Display) -> ResolveFailure {
+    fn drop_unusable(&self, id: &ActionId, claim: Claim, why: impl fmt::Display) -> Unresolved {
         self.pending.drop_entry(id);
         ToolError::new(match claim.remove() {
             Ok(()) => format!("pending action {id} was dropped: {why}"),
@@ -271,27 +284,16 @@ impl Who {
     }
 }
 
-/// Why something was not resolved.
-enum ResolveFailure {
-    /// It is not there any more.
-    Lost,
-    Failed(ToolError),
-}
-
-impl From<ToolError> for ResolveFailure {
-    fn from(error: ToolError) -> Self {
-        Self::Failed(error)
-    }
-}
-
-fn lost_or_failed(error: StageError) -> ResolveFailure {
-    match error {
-        StageError::Unknown(_) => ResolveFailure::Lost,
-        error @ (StageError::Workspace(_)
-        | StageError::Io(_)
-        | StageError::Damaged { .. }
-        | StageError::Ambiguous { .. }
-        | StageError::Busy(_)) => ResolveFailure::Failed(ToolError::new(error.to_string())),
+impl From<StageError> for Unresolved {
+    fn from(error: StageError) -> Self {
+        match error {
+            StageError::Unknown(id) => Self::Gone(ActionId::from(id)),
+            StageError::Busy(id) => Self::Busy(id),
+            error @ (StageError::Workspace(_)
+            | StageError::Io(_)
+            | StageError::Damaged { .. }
+            | StageError::Ambiguous { .. }) => Self::Failed(ToolError::new(error.to_string())),
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 //! Limitation: an immutable file among thousands is found by trying.
 
 use super::foreseen::Foreseen;
-use dryad_effects::permitted::{Ground, bits_refused, refused_itself};
+use dryad_effects::permitted::{self, Ground, bits_refused, refused_itself};
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
@@ -41,6 +41,8 @@ pub(super) struct Homes<'a> {
     directories: HashMap<OsString, Result<(), Why>>,
     /// What directories allow.
     grounds: HashMap<OsString, Ground>,
+    /// Directories that the plan opens.
+    opened: HashSet<OsString>,
     /// Whether every path is asked for itself.
     looks_closely: bool,
     /// Directories that come or go as a whole, with everything in them.
@@ -50,8 +52,9 @@ pub(super) struct Homes<'a> {
 impl<'a> Homes<'a> {
     /// Knows nothing yet but what is foreseen.
     pub(super) fn new(foreseen: &'a Foreseen) -> Self {
-        let (linked, directories) = (HashMap::new(), HashMap::new());
-        Self { foreseen, linked, directories, grounds: HashMap::new(), looks_closely: true, moved: HashSet::new() }
+        let (linked, directories, grounds) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (opened, moved) = (HashSet::new(), HashSet::new());
+        Self { foreseen, linked, directories, grounds, opened, looks_closely: true, moved }
     }
 
     /// Whether one of the directories above a path is a link, or would not be the one that stands there.
@@ -81,7 +84,7 @@ impl<'a> Homes<'a> {
             Some(Image::Absent) => None,
             Some(image) => Some(matches!(image, Image::Directory { .. })),
             None if self.is_behind_link(path) => None,
-            None => fs::symlink_metadata(path).ok().map(|metadata| metadata.is_dir()),
+            None => permitted::is_directory(path),
         }
     }
 
@@ -138,10 +141,18 @@ impl<'a> Homes<'a> {
         }
         let ground = match self.foreseen.get(&FilePath::new(directory)) {
             Some(Image::Directory { mode }) => Ground::own(*mode),
+            Some(Image::Absent | Image::File(_) | Image::Symlink { .. }) | None if self.is_behind_opened(directory) => {
+                Ground::behind_doors(directory)
+            }
             Some(Image::Absent | Image::File(_) | Image::Symlink { .. }) | None => Ground::of(directory),
         };
         self.grounds.insert(directory.into(), ground);
         ground
+    }
+
+    /// Whether the plan opens a directory above this one.
+    fn is_behind_opened(&self, directory: &Path) -> bool {
+        directory.ancestors().skip(1).any(|above| self.opened.contains(above.as_os_str()))
     }
 
     /// Whether mode and time may be set. A directory that is opened is open before anything is put into it.
@@ -152,6 +163,7 @@ impl<'a> Homes<'a> {
         }
         if let Bits::Opening { after } = mode {
             self.grounds.insert(path.into(), Ground::own(after));
+            self.opened.insert(path.into());
         }
         Ok(())
     }

@@ -13,7 +13,6 @@ use crate::terminal::{Style, harmless};
 use dryad_protocol::action::{ActionBody, PendingAction, Resolution, ResolutionAction};
 use dryad_protocol::call::ToolResult;
 use dryad_protocol::content::UserBlock;
-use dryad_protocol::id::ActionId;
 use dryad_safety::pipeline::{CallContext, Resolved, Who};
 use serde_json::{Value, json};
 use std::io;
@@ -32,7 +31,7 @@ pub(super) async fn run(arguments: &ApplyArguments) -> Result<Exit, Failure> {
         output::note("not applied; it stays pending");
         return Ok(Exit::Failed);
     }
-    let resolved = resolve(&staged, &action.id, arguments, &stops).await?;
+    let resolved = resolve(&staged, &action, arguments, &stops).await?;
     if arguments.json {
         output::print_json(&as_json(&resolved))?;
     } else {
@@ -62,7 +61,7 @@ async fn consents(
 
 async fn resolve(
     staged: &Staged,
-    id: &ActionId,
+    action: &PendingAction,
     arguments: &ApplyArguments,
     stops: &Stops,
 ) -> Result<Resolved, Failure> {
@@ -70,10 +69,10 @@ async fn resolve(
     let reason = "applied by the user".to_owned();
     let resolution = Resolution { action: ResolutionAction::Apply, reason, extra: None };
     let context = CallContext { cancel: stops.cancel.clone(), ..CallContext::default() };
-    let resolved = pipeline.resolve_action(id, &resolution, Who::User, &context).await;
+    let resolved = pipeline.resolve_action(&action.id, &resolution, Who::User, &context).await;
     staged.memory.print_notices();
     let mask = &pipeline.surroundings.mask;
-    let mut resolved = resolved.map_err(|error| staged.unresolved(id, &error).masked(mask))?;
+    let mut resolved = resolved.map_err(|error| staged.unresolved(action, &error).masked(mask))?;
     for block in &mut resolved.result.content {
         if let UserBlock::Text(block) = block {
             block.text = mask.text(&block.text).into_owned();

@@ -71,6 +71,6 @@ async fn discard(staged: &Staged, action: &PendingAction, arguments: &DiscardArg
     let resolution = Resolution { action: ResolutionAction::Discard, reason, extra: None };
     let pipeline = bare_pipeline(staged)?;
     let resolved = pipeline.resolve_action(&action.id, &resolution, Who::User, &CallContext::default()).await;
-    let resolved = resolved.map_err(|error| staged.unresolved(&action.id, &error))?;
+    let resolved = resolved.map_err(|error| staged.unresolved(action, &error))?;
     Ok(resolved.result.content.iter().filter_map(UserBlock::as_text).collect::<Vec<_>>().join("\n"))
 }

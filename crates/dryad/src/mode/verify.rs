@@ -1,7 +1,8 @@
-//! `dryad verify`: reads every record of the workspace and every kept content, and names the first damage, or the
-//! first content that is needed and not there.
+//! `dryad verify`: reads every record of the workspace, every kept content and every text kept for merges, and names
+//! the first damage, or the first content that is needed and not there.
 
 mod lost;
+mod merges;
 
 use super::changes::{Memory, from_log, from_workspace};
 use crate::args::PlaceArguments;
@@ -43,7 +44,9 @@ fn logs(memory: &Memory) -> Result<(u64, u64), Failure> {
     let operations = {
         let _lock = quiet(&state.join("lock"))?;
         let operations = walk(log, "operations")?;
+        nothing_is_missed(log)?;
         nothing_is_lost(log, memory, &state)?;
+        merges::check(log, memory, &state, Clock::System.now())?;
         operations
     };
     let calls = workspace.calls().map_err(|error| from_workspace(&error))?;
@@ -64,6 +67,16 @@ fn lost_end(workspace: &Workspace, log: &FileLog, lock: &Path) -> Result<Option<
     workspace.recover().map_err(|error| from_workspace(&error))?;
     // A journal may have the record, and then it is written again.
     Ok(damage.filter(|_| log.count().0 <= before))
+}
+
+/// Fails if something that was recorded once is no longer in the log, which shows no gap.
+fn nothing_is_missed(log: &FileLog) -> Result<(), Failure> {
+    let Some(piece) = log.missed().map_err(|error| from_log(&error))? else { return Ok(()) };
+    let message =
+        format!("an operation is missing: the log does not have it any more, and {} is damaged", piece.display());
+    let hint = "That file is what was left of its record. The operation can no longer be undone; all others are as they were \
+                written. Once the file is removed this is not told again.";
+    Err(Failure::failed(message).hint(hint))
 }
 
 /// Fails if an operation needs a content that is not there any more.

@@ -1,5 +1,6 @@
 //! `dryad try`: a person's own commands, seen first, then applied, discarded or kept.
 
+mod closed;
 mod descriptors;
 mod ended;
 mod git;
@@ -224,6 +225,7 @@ fn what_a_dead_rehearsal_left_is_swept_by_the_next() {
     assert_eq!(finish(child).code, None);
     let layers = || names(&scene.home().join("rehearsals")).into_iter().filter(|name| name != "ladder.json").count();
     assert!(layers() > 0);
+    assert_eq!(names(&scene.tmp()), Vec::<String>::new());
     ended(scene.run(&["try", "--discard", "true"]), 0);
     assert_eq!(layers(), 0);
 }
@@ -340,4 +342,23 @@ fn pending_in(scene: &Scene, work: &std::path::Path) -> String {
     let listed = scene.run(&["pending", "--json", "--cwd", work.to_str().unwrap()]).done();
     let listed: Vec<Value> = serde_json::from_str(&listed).unwrap();
     listed[0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_became_a_directory_is_applied_from_a_pending_action() {
+    let outside = tempfile::tempdir().unwrap();
+    let scene = Scene::new();
+    scene.write("file", "x\n");
+    scene.write("other", "x\n");
+    scene.write("d/deep/in", "in\n");
+    std::os::unix::fs::symlink(outside.path(), scene.work().join("link")).unwrap();
+    let command = "rm file link other; mkdir -p file/b link/b; ln -s n file/b/l; echo y >link/y; mv d other";
+    ended(scene.run(&["try", "--keep", command]), 0);
+    scene.run(&["apply", "--yes"]).done();
+    assert_eq!([scene.read("link/y"), scene.read("other/deep/in")], ["y\n", "in\n"]);
+    assert!(scene.work().join("file/b/l").is_symlink() && scene.work().join("link/b").is_dir());
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+    scene.run(&["undo"]).done();
+    assert_eq!([scene.read("file"), scene.read("d/deep/in")], ["x\n", "in\n"]);
+    assert!(scene.work().join("link").is_symlink());
 }

@@ -25,6 +25,8 @@ fn lay_out(place: &Path) {
         chown(everybodys.join(name), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
     }
     fs::set_permissions(&everybodys, fs::Permissions::from_mode(0o1777)).unwrap();
+    fs::create_dir(place.join("group")).unwrap();
+    chown(place.join("group"), Some(SOMEBODY), Some(0)).unwrap();
 }
 
 fn start(test: &str) {
@@ -41,6 +43,27 @@ fn start(test: &str) {
 fn everybodys() -> Option<PathBuf> {
     let place = std::env::var_os("DRYAD_TEST_PLACE").map(PathBuf::from)?;
     place.join("everybodys").canonicalize().ok().filter(|_| !is_root())
+}
+
+#[test]
+fn a_tree_of_ones_own_that_has_another_group_can_be_changed_and_is_not_named() {
+    start("in_a_tree_of_a_group");
+}
+
+#[tokio::test]
+async fn in_a_tree_of_a_group() {
+    let Some(everybodys) = everybodys() else { return };
+    let tree = everybodys.with_file_name("group");
+    for rung in [Rung::Overlay, Rung::Tmpfs] {
+        let place = Place::new();
+        let command = format!("echo x > {}/new", tree.display());
+        let request = RehearsalRequest { highest: rung, lowest: rung, ..place.request(&command) };
+        let request = RehearsalRequest { roots: vec![tree.clone()], ..request };
+        let rehearsed = place.start(&request).await.unwrap();
+        assert_eq!((rehearsed.changes.len(), &rehearsed.limits), (1, &Vec::new()), "{rung}");
+        place.apply(&rehearsed).unwrap();
+        place.undo(&rehearsed).unwrap();
+    }
 }
 
 #[test]

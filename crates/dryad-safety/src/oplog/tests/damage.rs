@@ -150,6 +150,88 @@ fn a_damaged_entry_is_an_error_and_its_neighbours_are_read() {
     }
 }
 
+/// Whatever is wiped out before the newest entry, and however many lines that takes, the newest entry is read.
+#[test]
+fn damage_across_lines_costs_nothing_that_is_newer() {
+    let (_directory, log) = log_of(&["a", "b", "c", "d"].map(edit));
+    let bytes = fs::read(log.file.path()).unwrap();
+    let ends: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] == b'\n').collect();
+    for length in [2, 60, 200, 600] {
+        for begin in ends[1] + 1..ends[3] {
+            let end = (begin + length).min(ends[3]);
+            let damaged = [&bytes[..begin], &vec![0; end - begin], &bytes[end..]].concat();
+            fs::write(log.file.path(), &damaged).unwrap();
+            let again = reopen(&log);
+            again.mend().unwrap();
+            assert_eq!(fs::read(log.file.path()).unwrap(), damaged, "{length} bytes at {begin}");
+            let read: Vec<_> = again.newest_first().filter_map(Result::ok).map(|entry| entry.head.id).collect();
+            assert_eq!(read.first().map(OperationId::as_str), Some("d"), "{length} bytes at {begin}");
+            assert!(again.verify(|_, _| {}).unwrap().first_damage.is_some());
+        }
+    }
+}
+
+#[test]
+fn the_newest_entry_is_garbled_by_its_hash_also_behind_damage() {
+    let (_directory, log) = log_of(&["a", "b", "c", "d", "e"].map(edit));
+    let mut bytes = fs::read(log.file.path()).unwrap();
+    let ends: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] == b'\n').collect();
+    bytes[ends[2] - 30..ends[2] + 30].fill(0);
+    let kept = bytes[..=ends[4]].to_vec();
+    let word = memchr::memmem::rfind(&bytes, b"reversible").unwrap();
+    bytes[word] = b'R';
+    fs::write(log.file.path(), &bytes).unwrap();
+    let again = reopen(&log);
+    assert_eq!(again.newest_first().next().unwrap().unwrap().head.id.as_str(), "d");
+    again.mend().unwrap();
+    assert_eq!(fs::read(log.file.path()).unwrap(), kept);
+}
+
+/// What is garbled at the end is more than one append: it is left where it is, told, and appended behind.
+#[test]
+fn two_damaged_entries_at_the_end_are_no_torn_append() {
+    let (_directory, log) = log_of(&["a", "b", "c"].map(edit));
+    let whole = fs::read(log.file.path()).unwrap();
+    let end = whole.iter().take(whole.len() - 1).rposition(|byte| *byte == b'\n').unwrap();
+    for is_ended in [true, false] {
+        let mut damaged = whole.clone();
+        damaged[end - 30..end + 30].fill(0);
+        damaged.truncate(whole.len() - usize::from(!is_ended));
+        fs::write(log.file.path(), &damaged).unwrap();
+        let again = reopen(&log);
+        again.mend().unwrap();
+        assert_eq!((again.mended(), fs::read(log.file.path()).unwrap()), (None, damaged));
+        again.append(&edit("d")).unwrap();
+        again.append(&edit("e")).unwrap();
+        let read: Vec<_> = reopen(&log)
+            .newest_first()
+            .map(|entry| entry.map_or_else(|_| "damaged".into(), |entry| entry.head.id))
+            .collect();
+        assert_eq!(read, ["e", "d", "damaged", "a"].map(OperationId::from));
+        assert_eq!(again.verify(|_, _| {}).unwrap().first_damage.unwrap().line, 3);
+    }
+}
+
+#[test]
+fn a_whole_record_that_was_set_aside_is_missed_until_it_is_back() {
+    let (_directory, log) = log_of(&["a", "b"].map(edit));
+    let bytes = fs::read(log.file.path()).unwrap();
+    assert_eq!(log.missed().unwrap(), None);
+    let mut garbled = bytes.clone();
+    garbled[bytes.len() - 30] ^= 1;
+    fs::write(log.file.path(), garbled).unwrap();
+    let again = reopen(&log);
+    again.mend().unwrap();
+    assert_eq!(again.missed().unwrap(), Some(log.file.path().with_file_name("oplog.torn.1")));
+    again.append(&edit("b")).unwrap();
+    assert_eq!(again.missed().unwrap(), None, "it is back");
+    fs::write(log.file.path(), &bytes[..bytes.len() - 5]).unwrap();
+    let torn = reopen(&log);
+    torn.mend().unwrap();
+    fs::remove_file(log.file.path().with_file_name("oplog.torn.1")).unwrap();
+    assert_eq!(torn.missed().unwrap(), None, "what was never written whole was never recorded");
+}
+
 #[test]
 fn a_removed_entry_is_missed() {
     let (_directory, log) = log_of(&["a", "b", "c"].map(edit));

@@ -27,7 +27,6 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -47,8 +46,6 @@ pub(super) struct Trial {
     rehearsed: Option<Rehearsed>,
     /// What programs are told, taken before the contents go elsewhere.
     pub(super) report: Option<Value>,
-    /// Where outputs go that are too long; gone with the program.
-    _outputs: TempDir,
 }
 
 impl Trial {
@@ -74,11 +71,8 @@ impl Trial {
             NetworkChoice::None => Network::None,
         };
         let keys = Access::load(&workshop.home)?.keys(None);
-        let outputs = tempfile::Builder::new().prefix("dryad-try-").tempdir();
-        let outputs =
-            outputs.map_err(|error| Failure::failed(format!("cannot make a temporary directory: {error}")))?;
         let mask = mask(&keys, &scripted::model(DEMO)).await;
-        let surroundings = Surroundings { mask, artifacts: Artifacts::new(outputs.path()) };
+        let surroundings = Surroundings { mask, artifacts: Artifacts::none() };
         Ok(Self {
             command: spec(&workshop, &workdir, command_line(&arguments.command)?)?,
             workspace: workspace(&workshop.home, &workdir),
@@ -86,7 +80,6 @@ impl Trial {
             json: arguments.json,
             rehearsed: None,
             report: None,
-            _outputs: outputs,
             workdir,
             network,
             surroundings,

@@ -76,6 +76,29 @@ fn what_was_taken_back_in_part_is_the_users() {
     scene.run(&["verify"]).failed(1);
 }
 
+#[test]
+fn verify_names_texts_for_merges_that_are_damaged_or_missing() {
+    for rung in ["overlay", "journal"] {
+        let scene = Scene::new();
+        scene.write("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+        let mut program = scene.command(&["try", "--apply", "sed -i s/5/five/ a"]);
+        finish(program.env("DRYAD_REHEARSAL", rung).spawn().unwrap()).done();
+        scene.write("a", scene.read("a").replace("1\n", "one\n"));
+        assert!(scene.run(&["verify"]).done().ends_with("no damage\n"));
+        let path = state(&scene).join("texts").join(newest_id(&scene));
+        let whole = fs::read(&path).unwrap();
+        flip_before_end(&path, whole.len() - 40);
+        let complaint = scene.run(&["verify"]).failed(1);
+        assert!(complaint.contains("what it wrote over texts is damaged: "), "{complaint}");
+        fs::remove_file(&path).unwrap();
+        let complaint = scene.run(&["verify"]).failed(1);
+        assert!(complaint.contains("what it wrote over texts is missing: "), "{complaint}");
+        fs::write(&path, whole).unwrap();
+        scene.run(&["undo"]).done();
+        assert!(scene.run(&["verify"]).done().ends_with("no damage\n"));
+    }
+}
+
 /// Two edits, and a log of which the newest entry is garbled.
 fn garbled() -> Scene {
     let scene = edited_twice();
@@ -139,6 +162,10 @@ fn a_garbled_entry_that_no_journal_has_is_put_aside_and_told() {
     let shown = scene.run(&["log"]);
     assert_eq!((shown.code, shown.stdout.lines().count()), (Some(0), 1), "{shown:?}");
     assert!(names(&state(&scene)).contains(&"oplog.torn.1".to_owned()));
+    let again = scene.run(&["verify"]).failed(1);
+    assert!(again.starts_with("error: an operation is missing: ") && again.contains("oplog.torn.1"), "{again}");
+    fs::remove_file(state(&scene).join("oplog.torn.1")).unwrap();
+    assert!(scene.run(&["verify"]).done().ends_with("no damage\n"));
 }
 
 /// A scene in which three files were changed at once, and what one of them held is damaged.
@@ -198,4 +225,23 @@ fn damage_in_the_middle_of_the_log_costs_nothing_that_is_newer() {
     assert!(scene.run(&["undo"]).failed(1).contains("is damaged at byte"), "what is hidden may be an undo");
     assert!(scene.run(&["undo", &ids[2]]).failed(1).contains("is damaged at byte"));
     assert_eq!(scene.read("a"), "3\n");
+}
+
+#[test]
+fn damage_across_two_records_of_the_log_is_named_and_costs_nothing_that_is_newer() {
+    let scene = Scene::with_script(&edits(&[("a", "1", "2"), ("a", "2", "3"), ("a", "3", "4"), ("a", "4", "5")]));
+    scene.write("a", "1\n");
+    scene.play(&["x"]).done();
+    let path = state(&scene).join("oplog");
+    let mut bytes = fs::read(&path).unwrap();
+    let end = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(2).unwrap().0;
+    bytes[end - 30..end + 30].fill(0);
+    fs::write(&path, &bytes).unwrap();
+    for _ in 0..2 {
+        assert!(scene.run(&["verify"]).failed(1).contains("oplog: line 3, byte"));
+    }
+    assert_eq!(failed(scene.run(&["log"]), 1).lines().count(), 1);
+    scene.run(&["undo"]).done();
+    assert_eq!(scene.read("a"), "4\n");
+    assert!(scene.run(&["verify"]).failed(1).contains("oplog: line 3, byte"));
 }
