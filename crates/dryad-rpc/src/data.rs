@@ -256,6 +256,8 @@ pub struct UndonePath {
 pub enum UndoVerdict {
     /// It is as it was.
     Restored,
+    /// It is as it was before but for something that could not be given back, for this reason.
+    RestoredBut,
     /// It was so already.
     AlreadySo,
     /// It has both: what stood there, and what was written since.

@@ -153,6 +153,7 @@ impl Scenario {
     fn in_words(&self, verdict: &Verdict) -> String {
         match verdict {
             Verdict::Restored => "restored".to_owned(),
+            Verdict::RestoredBut(why) => format!("restored, but ({why})"),
             Verdict::AlreadySo => "already so".to_owned(),
             Verdict::Merged => "merged".to_owned(),
             Verdict::Conflict { ours_at: Some(place) } => {

@@ -1,5 +1,6 @@
 //! What was done can be listed, shown, taken back and done again, by one process after the other.
 
+mod bearing;
 mod damage;
 mod hard;
 mod keeping;

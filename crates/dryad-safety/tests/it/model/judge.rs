@@ -25,6 +25,7 @@ pub(super) fn promised(tree: &Tree, record: &Record, parts: &[&Record], paths: &
         let case = Case { path, now: tree.get(path), before: before.as_ref(), after: after.as_ref() };
         match &report.verdict {
             Verdict::Restored => case.restored(&mut promised),
+            Verdict::RestoredBut(why) => panic!("{path:?} lacks something: {why}"),
             Verdict::AlreadySo => {
                 let is_so = is_same(case.now, case.before) || parts.iter().any(|part| case.is_taken_back_by(part));
                 assert!(is_so, "{path:?} is not so already");
@@ -131,7 +132,7 @@ fn assert_needed(tree: &Tree, promised: &Tree, record: &Record, path: &PathBuf, 
         .filter(|above| !above.as_os_str().is_empty())
         .any(|above| promised.get(above).is_some_and(|node| !matches!(node, Node::Directory { .. })));
     match verdict {
-        Verdict::Restored | Verdict::AlreadySo | Verdict::Merged => {}
+        Verdict::Restored | Verdict::RestoredBut(_) | Verdict::AlreadySo | Verdict::Merged => {}
         Verdict::Conflict { .. } => assert!(!is_untouched || holds_others, "{path:?}: a conflict with nobody"),
         Verdict::Cannot(why) if why.contains("vault") => {}
         Verdict::Cannot(why) => assert!(is_homeless, "{path:?}: it could be undone, but: {why}"),

@@ -251,6 +251,7 @@ pub(super) fn strays(root: &Path) -> Vec<PathBuf> {
 fn name(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Restored => "restored",
+        Verdict::RestoredBut(_) => "restored but",
         Verdict::AlreadySo => "already so",
         Verdict::Merged => "merged",
         Verdict::Conflict { ours_at: Some(_) } => "conflict with ours beside",

@@ -71,6 +71,7 @@ fn verdict(verdict: &Verdict, look: &Look<'_>) -> String {
     let style = look.style;
     match verdict {
         Verdict::Restored => style.green("restored").into_owned(),
+        Verdict::RestoredBut(why) => style.red(&format!("restored, but ({})", harmless(why))).into_owned(),
         Verdict::AlreadySo => "already so".to_owned(),
         Verdict::Merged => style.green("merged").into_owned(),
         Verdict::Conflict { ours_at: Some(place) } => {
@@ -130,6 +131,7 @@ fn report_json(report: &Report) -> Value {
 fn path_json(report: &PathReport) -> Value {
     let mut value = match &report.verdict {
         Verdict::Restored => json!({"verdict": "restored"}),
+        Verdict::RestoredBut(why) => json!({"verdict": "restoredBut", "reason": why}),
         Verdict::AlreadySo => json!({"verdict": "alreadySo"}),
         Verdict::Merged => json!({"verdict": "merged"}),
         Verdict::Conflict { ours_at } => json!({"verdict": "conflict", "oursAt": ours_at}),
