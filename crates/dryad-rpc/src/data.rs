@@ -262,6 +262,8 @@ pub enum UndoVerdict {
     AlreadySo,
     /// It has both: what stood there, and what was written since.
     Merged,
+    /// Nothing of the operation was left there, and what was written since is kept.
+    KeptYours,
     /// What was written since is kept, and ours put beside it.
     Conflict,
     /// Nothing could be done.

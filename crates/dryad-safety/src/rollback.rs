@@ -172,6 +172,7 @@ fn in_words(verdict: &Verdict) -> String {
         Verdict::RestoredBut(why) => format!("restored, but ({why})"),
         Verdict::AlreadySo => "already so".to_owned(),
         Verdict::Merged => "merged".to_owned(),
+        Verdict::KeptYours => "kept yours (nothing of it is left to take back)".to_owned(),
         Verdict::Conflict { ours_at: Some(place) } => format!("conflict (kept yours, ours at {place})"),
         Verdict::Conflict { ours_at: None } => "conflict (kept yours)".to_owned(),
         Verdict::Cannot(why) => format!("cannot ({why})"),

@@ -52,6 +52,8 @@ pub enum Verdict {
     AlreadySo,
     /// It has both: what stood there before, and what the user has written since.
     Merged,
+    /// Nothing of the operation is left there to be taken back, and the user has changed it since: it is left alone.
+    KeptYours,
     /// The user's is kept; ours lies beside it, if there is any.
     Conflict {
         /// Where ours lies.
@@ -65,7 +67,7 @@ impl Verdict {
     /// Whether the operation's change is gone from this path.
     pub fn is_complete(&self) -> bool {
         match self {
-            Self::Restored | Self::AlreadySo | Self::Merged => true,
+            Self::Restored | Self::AlreadySo | Self::Merged | Self::KeptYours => true,
             Self::RestoredBut(_) | Self::Conflict { .. } | Self::Cannot(_) => false,
         }
     }
@@ -74,7 +76,8 @@ impl Verdict {
     fn place(&self) -> Option<&FilePath> {
         match self {
             Self::Conflict { ours_at } => ours_at.as_ref(),
-            Self::Restored | Self::RestoredBut(_) | Self::AlreadySo | Self::Merged | Self::Cannot(_) => None,
+            Self::Restored | Self::RestoredBut(_) | Self::AlreadySo | Self::Merged => None,
+            Self::KeptYours | Self::Cannot(_) => None,
         }
     }
 }
@@ -183,8 +186,8 @@ impl Planner<'_> {
             }
             return self.restore(change, now, look.is_in_vault);
         }
-        if self.parts.have(change, self.id) {
-            return Verdict::AlreadySo;
+        if let Some(left) = self.parts.left(change, self.id) {
+            return if now.same_content(left) { Verdict::AlreadySo } else { Verdict::KeptYours };
         }
         match (&now, wrote, want) {
             (Image::File(now_file), Image::File(wrote_file), Image::File(want_file)) => {

@@ -156,6 +156,7 @@ impl Scenario {
             Verdict::RestoredBut(why) => format!("restored, but ({why})"),
             Verdict::AlreadySo => "already so".to_owned(),
             Verdict::Merged => "merged".to_owned(),
+            Verdict::KeptYours => "kept yours (nothing of it is left to take back)".to_owned(),
             Verdict::Conflict { ours_at: Some(place) } => {
                 format!("conflict (kept yours, ours at {})", self.short(place))
             }

@@ -35,6 +35,7 @@ fn path(report: PathReport) -> UndonePath {
         Verdict::RestoredBut(reason) => (UndoVerdict::RestoredBut, None, Some(reason)),
         Verdict::AlreadySo => (UndoVerdict::AlreadySo, None, None),
         Verdict::Merged => (UndoVerdict::Merged, None, None),
+        Verdict::KeptYours => (UndoVerdict::KeptYours, None, None),
         Verdict::Conflict { ours_at } => (UndoVerdict::Conflict, ours_at, None),
         Verdict::Cannot(reason) => (UndoVerdict::Cannot, None, Some(reason)),
     };

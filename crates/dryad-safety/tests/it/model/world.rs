@@ -254,6 +254,7 @@ fn name(verdict: &Verdict) -> &'static str {
         Verdict::RestoredBut(_) => "restored but",
         Verdict::AlreadySo => "already so",
         Verdict::Merged => "merged",
+        Verdict::KeptYours => "kept yours",
         Verdict::Conflict { ours_at: Some(_) } => "conflict with ours beside",
         Verdict::Conflict { ours_at: None } => "conflict",
         Verdict::Cannot(_) => "cannot",

@@ -1,0 +1,48 @@
+//! What is told of a path is so, and a dry run tells what the undo itself would.
+
+use crate::scene::Scene;
+use serde_json::Value;
+use std::fs;
+
+const KEPT: &str = "kept yours (nothing of it is left to take back)";
+
+/// Two files were appended to, and the one was taken back.
+fn half_taken_back() -> Scene {
+    let scene = Scene::new();
+    scene.write("f", "1\n2\n");
+    scene.write("g", "1\n2\n");
+    scene.run(&["try", "--apply", "--", "echo x >> f; echo x >> g"]).done();
+    scene.run(&["undo", "--path", "f"]).done();
+    scene
+}
+
+#[test]
+fn what_was_taken_back_and_is_the_users_since_is_told_so() {
+    let changes: [fn(&Scene); 4] = [
+        |scene| scene.write("f", "USER\n"),
+        |scene| fs::remove_file(scene.work().join("f")).unwrap(),
+        |scene| {
+            fs::remove_file(scene.work().join("f")).unwrap();
+            std::os::unix::fs::symlink("g", scene.work().join("f")).unwrap();
+        },
+        |scene| {
+            fs::remove_file(scene.work().join("f")).unwrap();
+            fs::create_dir(scene.work().join("f")).unwrap();
+        },
+    ];
+    for change in changes {
+        let scene = half_taken_back();
+        change(&scene);
+        let json: Value = serde_json::from_str(&scene.run(&["undo", "--dry-run", "--json"]).done()).unwrap();
+        assert_eq!(json["operations"][0]["paths"][0]["verdict"], "keptYours", "{json}");
+        for arguments in [&["undo", "--dry-run"][..], &["undo"]] {
+            let told = scene.run(arguments).done();
+            assert!(told.contains(&format!("  f  {KEPT}\n")) && told.contains("  g  restored\n"), "{told}");
+            assert!(!told.contains("every path verified on disk\n"), "{told}");
+        }
+        assert_eq!(scene.read("g"), "1\n2\n");
+    }
+    let untouched = half_taken_back();
+    let told = untouched.run(&["undo"]).done();
+    assert!(told.contains("  f  already so\n") && told.ends_with(", every path verified on disk\n"), "{told}");
+}
