@@ -9,7 +9,7 @@ use dryad_effects::fingerprint::blob_id;
 use dryad_effects::texts::{Pack, Texts};
 use dryad_effects::vault::Vault;
 use dryad_protocol::change_set::Change;
-use dryad_protocol::image::{BlobId, Image};
+use dryad_protocol::image::{BlobId, FileImage, Image};
 use dryad_protocol::path::FilePath;
 use std::collections::HashMap;
 use std::fs;
@@ -78,7 +78,7 @@ impl Foreseen {
             self.moves.entry(*blob).or_default().came += 1;
         }
         for change in plan.changes.iter() {
-            self.images.insert(change.path.clone(), change.after.clone());
+            self.images.insert(change.path.clone(), after(change));
         }
         self.contents.push(plan.contents);
     }
@@ -120,6 +120,16 @@ impl Foreseen {
             fs::read(path.as_path()).ok().filter(|bytes| blob_id(bytes) == blob)
         };
         vault.read(blob).ok().or_else(in_memory).or_else(on_disk)
+    }
+}
+
+/// What a change leaves: who only sets bits leaves the time alone.
+fn after(change: &Change) -> Image {
+    match (&change.before, &change.after) {
+        (Image::File(before), Image::File(after)) if before.blob == after.blob => {
+            Image::File(FileImage { modified: after.modified.or(before.modified), ..after.clone() })
+        }
+        (_, after) => after.clone(),
     }
 }
 

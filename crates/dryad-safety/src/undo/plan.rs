@@ -175,8 +175,10 @@ impl Planner<'_> {
             self.planned.push(Change { path: change.path.clone(), before: now.clone(), after: now });
             return Verdict::AlreadySo;
         }
-        // Where nothing was changed there is nothing to take back, whatever has happened since.
-        if now.same_content(want) || wrote.same_content(want) {
+        if wrote.same_content(want) {
+            return self.judge_time(change, now);
+        }
+        if now.same_content(want) {
             return Verdict::AlreadySo;
         }
         let is_nobodys = matches!(now, Image::File(_) | Image::Absent) && is_machine_managed(change.path.as_path());
@@ -195,6 +197,23 @@ impl Planner<'_> {
             }
             _ => self.put_beside(change, &now),
         }
+    }
+
+    /// Content and bits were left alone, so that at most a time has to be taken back. Another one than the operation has
+    /// left was set since, and stays.
+    fn judge_time(&mut self, change: &Change, now: Image) -> Verdict {
+        if change.ends_as_it_began() {
+            // Nothing was changed, so there is nothing to take back, whatever has happened since.
+            return Verdict::AlreadySo;
+        }
+        if !now.same_content(&change.before) {
+            return Verdict::KeptYours;
+        }
+        if now.modified() != change.after.modified() {
+            return Verdict::AlreadySo;
+        }
+        self.planned.push(Change { path: change.path.clone(), before: now, after: change.before.clone() });
+        Verdict::Restored
     }
 
     /// The path is as dryad left it, or nobody's: it gets back what it had.

@@ -6,6 +6,7 @@ mod hard;
 mod keeping;
 mod listing;
 mod telling;
+mod times;
 
 use crate::scene::{Outcome, Scene, finish, names};
 use expect_test::expect;
