@@ -268,7 +268,7 @@ impl Planner<'_> {
             return verdict;
         }
         let theirs = match self.foreseen.get(&change.path) {
-            Some(_) => self.foreseen.find(now_file.blob, self.vault),
+            Some(_) => self.foreseen.find_at(&change.path, now_file.blob, self.vault),
             None => fs::read(change.path.as_path()).ok(),
         };
         let sides = (self.content(wrote.blob), self.content(want.blob), theirs);

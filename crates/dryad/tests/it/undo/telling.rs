@@ -46,3 +46,32 @@ fn what_was_taken_back_and_is_the_users_since_is_told_so() {
     let told = untouched.run(&["undo"]).done();
     assert!(told.contains("  f  already so\n") && told.ends_with(", every path verified on disk\n"), "{told}");
 }
+
+#[test]
+fn a_dry_run_merges_where_the_undo_does_also_behind_a_change_of_bits() {
+    let numbers: String = (1..=9).map(|number| format!("{number}\n")).collect();
+    let lay_out = || {
+        let scene = Scene::new();
+        scene.write("f", &numbers);
+        for command in ["sed -i s/5/five/ f", "chmod 600 f"] {
+            scene.run(&["try", "--apply", "--", command]).done();
+        }
+        scene
+    };
+    let edit = |scene: &Scene| scene.write("f", format!("USER\n{}", scene.read("f")));
+    for way in [&["undo", "--last", "2"][..], &["undo", "--path", "f"]] {
+        let scene = lay_out();
+        edit(&scene);
+        let foretold = scene.run(&[way, &["--dry-run"]].concat()).done();
+        let told = scene.run(way).done();
+        assert_eq!((foretold.matches("merged").count(), told.matches("merged").count()), (2, 2), "{foretold}{told}");
+        assert_eq!(scene.read("f"), format!("USER\n{numbers}"));
+    }
+    let scene = lay_out();
+    scene.run(&["undo", "--last", "2"]).done();
+    edit(&scene);
+    for arguments in [&["redo", "2", "--dry-run"][..], &["redo", "2"]] {
+        assert_eq!(scene.run(arguments).done().matches("merged").count(), 2);
+    }
+    assert_eq!(scene.read("f"), format!("USER\n{}", numbers.replace('5', "five")));
+}
