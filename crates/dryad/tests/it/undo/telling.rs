@@ -1,8 +1,10 @@
 //! What is told of a path is so, and a dry run tells what the undo itself would.
 
+use super::failed;
 use crate::scene::Scene;
+use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, File};
 
 const KEPT: &str = "kept yours (nothing of it is left to take back)";
 
@@ -74,4 +76,33 @@ fn a_dry_run_merges_where_the_undo_does_also_behind_a_change_of_bits() {
         assert_eq!(scene.run(arguments).done().matches("merged").count(), 2);
     }
     assert_eq!(scene.read("f"), format!("USER\n{}", numbers.replace('5', "five")));
+}
+
+/// Marks a file or directory while something is done; nothing where that is not possible.
+fn marked<T>(scene: &Scene, name: &str, mark: IFlags, work: impl FnOnce() -> T) -> Option<T> {
+    let file = File::open(scene.work().join(name)).unwrap();
+    let flags = ioctl_getflags(&file).ok()?;
+    ioctl_setflags(&file, flags | mark).ok()?;
+    let done = work();
+    ioctl_setflags(&file, flags).unwrap();
+    Some(done)
+}
+
+#[test]
+fn what_can_only_be_appended_to_keeps_nothing_else_from_coming_back() {
+    for (name, mark) in [("d/f", IFlags::APPEND), ("d/f", IFlags::IMMUTABLE), ("d", IFlags::APPEND)] {
+        let scene = Scene::new();
+        scene.write("d/f", "old\n");
+        scene.write("g", "old\n");
+        scene.run(&["try", "--apply", "--", "echo new > d/f; echo new > g"]).done();
+        let run = || [&["undo", "--dry-run"][..], &["undo"]].map(|arguments| scene.run(arguments));
+        let Some(outcomes) = marked(&scene, name, mark, run) else { return };
+        for outcome in outcomes {
+            let told = failed(outcome, 1);
+            assert!(told.contains("  d/f  cannot (") && told.contains("  g  restored\n"), "{name} {mark:?}: {told}");
+        }
+        assert_eq!((scene.read("d/f").as_str(), scene.read("g").as_str()), ("new\n", "old\n"));
+        scene.run(&["undo"]).done();
+        assert_eq!(scene.read("d/f"), "old\n");
+    }
 }
