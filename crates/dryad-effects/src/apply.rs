@@ -39,6 +39,7 @@ pub(crate) mod unit;
 pub use error::ApplyError;
 pub use recover::{Direction, Records, Recovered};
 
+use crate::bearings::Borne;
 use crate::contents::Contents;
 use crate::journal::{Journal, Meta};
 use crate::vault::{NewBatch, Vault};
@@ -63,6 +64,8 @@ pub struct Request<'a> {
     pub changes: &'a ChangeSet,
     /// New contents that the vault does not hold.
     pub contents: &'a Contents,
+    /// What is borne by that which it takes away.
+    pub borne: &'a Borne,
     /// What the operation log shall say of it. Recovery hands it back.
     pub record: &'a str,
 }
@@ -160,7 +163,7 @@ impl Applier {
     ) -> Result<Settled, ApplyError> {
         let batch = slots::give(units, request.contents, &self.vault, &self.owner(), in_vault);
         let journal = self.begin(request, units, batch.as_ref())?;
-        let (inodes, staging, done) = match self.stage(request.contents, units, batch.as_ref(), journal) {
+        let (inodes, staging, done) = match self.stage(request, units, batch.as_ref(), journal) {
             Ok(inodes) => (inodes, Staging::Complete, self.carry_out(units, commit)),
             Err(failure) => (units.iter().map(stage::inode).collect(), Staging::Unfinished, Err(failure)),
         };
@@ -200,7 +203,7 @@ impl Applier {
     /// Puts everything new into its slot and makes it durable; returns the inodes of what lies there.
     fn stage(
         &self,
-        contents: &Contents,
+        request: &Request<'_>,
         units: &[Unit],
         batch: Option<&NewBatch>,
         mut journal: File,
@@ -210,7 +213,7 @@ impl Applier {
             batch.make().map_err(io_error("keep former contents in", batch.directory()))?;
         }
         swap::open_directories(units)?;
-        let inodes = stage::stage(units, contents, &self.vault)?;
+        let inodes = stage::stage(units, (request.contents, request.borne), &self.vault)?;
         self.journal.ready(&mut journal, &inodes).map_err(record_failed(&self.journal))?;
         barrier::barrier(units, &journal, &self.log).map_err(record_failed(&self.journal))?;
         Ok(inodes)

@@ -167,6 +167,11 @@ impl Contents {
         self.sightings.get(path)
     }
 
+    /// Whether the very file that stood at this path before comes back to it.
+    pub(crate) fn exchanges(&self, path: &FilePath) -> bool {
+        self.opposite(path).is_some()
+    }
+
     /// What the file at this path was exchanged for, if that was looked at.
     pub(crate) fn opposite(&self, path: &FilePath) -> Option<&Opposite> {
         self.sightings.get(path)?.opposite()

@@ -12,6 +12,7 @@ pub mod apply;
 pub mod artifact;
 pub mod aside;
 mod bearing;
+pub mod bearings;
 pub mod beside;
 pub mod change_codec;
 pub mod contents;

@@ -3,10 +3,10 @@
 //! The planner of an undo asks: what may not be changed gets a verdict of its own, and the other paths go on. Applying
 //! does not rely on it.
 //!
-//! Limitations: a file that can only be appended to, a full disk and a quota are found by trying alone.
+//! Limitations: a full disk and a quota are found by trying alone.
 
 use crate::opened;
-use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::fs::{Access, AtFlags, CWD, StatxAttributes, StatxFlags, accessat, statx};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use std::fs;
@@ -31,6 +31,10 @@ pub enum Refusal {
     Owner,
     /// It is marked as immutable.
     Mark,
+    /// It is marked as one that can only be appended to.
+    AppendOnly,
+    /// Its directory is marked so.
+    AppendOnlyDirectory,
 }
 
 impl Refusal {
@@ -41,6 +45,8 @@ impl Refusal {
             Self::FileSystem => "its file system may only be read",
             Self::Owner => "it belongs to somebody else",
             Self::Mark => "it is marked as immutable",
+            Self::AppendOnly => "it is marked as append-only",
+            Self::AppendOnlyDirectory => "its directory is marked as append-only",
         }
     }
 
@@ -62,7 +68,9 @@ impl Ground {
     pub fn of(directory: &Path) -> Self {
         let facts = fs::symlink_metadata(directory);
         let is_sticky = facts.is_ok_and(|facts| facts.mode() & STICKY != 0 && !is_ours(facts.uid()));
-        Self { refusal: entries_refused(directory).err().map(Refusal::of), is_sticky }
+        let refusal = entries_refused(directory).err().map(Refusal::of);
+        let is_append_only = || is_append_only(directory).then_some(Refusal::AppendOnlyDirectory);
+        Self { refusal: refusal.or_else(is_append_only), is_sticky }
     }
 
     /// That of a directory as it is, once closed ones of one's own above it are open.
@@ -107,8 +115,14 @@ pub fn refused_itself(path: &Path) -> Option<Refusal> {
     match accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::ROFS) => Some(Refusal::FileSystem),
         Err(Errno::PERM) => Some(Refusal::Mark),
-        Ok(()) | Err(_) => None,
+        Ok(()) | Err(_) => is_append_only(path).then_some(Refusal::AppendOnly),
     }
+}
+
+/// Whether what stands at `path` is marked as append-only: it can be written to, and neither replaced nor removed.
+fn is_append_only(path: &Path) -> bool {
+    let facts = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::TYPE);
+    facts.is_ok_and(|facts| facts.stx_attributes.contains(StatxAttributes::APPEND))
 }
 
 /// Fails as making a file in this directory would.
@@ -134,7 +148,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     #[test]
-    fn an_immutable_file_may_neither_go_nor_get_other_bits() {
+    fn a_marked_file_may_neither_go_nor_get_other_bits() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("file");
         fs::write(&path, "x").unwrap();
@@ -147,12 +161,14 @@ mod tests {
         assert_eq!(bits_refused(&path), None);
         let file = File::open(&path).unwrap();
         let flags = ioctl_getflags(&file).unwrap_or(IFlags::empty());
-        if ioctl_setflags(&file, flags | IFlags::IMMUTABLE).is_err() {
-            // Only root can mark a file, and not everywhere.
-            return;
+        for (mark, refusal) in [(IFlags::IMMUTABLE, Refusal::Mark), (IFlags::APPEND, Refusal::AppendOnly)] {
+            if ioctl_setflags(&file, flags | mark).is_err() {
+                // Only root can mark a file, and not everywhere.
+                return;
+            }
+            let refusals = (refused_itself(&path), bits_refused(&path));
+            ioctl_setflags(&file, flags).unwrap();
+            assert_eq!(refusals, (Some(refusal), Some(refusal)));
         }
-        let refusals = (refused_itself(&path), bits_refused(&path));
-        ioctl_setflags(&file, flags).unwrap();
-        assert_eq!(refusals, (Some(Refusal::Mark), Some(Refusal::Mark)));
     }
 }

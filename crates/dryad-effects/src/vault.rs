@@ -29,8 +29,9 @@
 //! what is new in the vault is safe after the caller's barrier, [`Vault::sync`]. Only a copy for whose sake the
 //! original is unlinked (it lies on another file system, or has other hard links) is synced first.
 //!
-//! Limitations: an image keeps mode and modification time, and so the vault need not: a file moved
-//! out has those of the first file with that content, its extended attributes, and its owner.
+//! Limitations: an image keeps mode and modification time, and so the vault need not: a file moved out has those of the
+//! first file with that content. Owner and attributes are kept with the operation ([`crate::bearings`]), and a file that
+//! has others than are wanted is not moved out but copied.
 
 mod batch;
 mod blob;

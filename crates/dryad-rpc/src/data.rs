@@ -256,10 +256,14 @@ pub struct UndonePath {
 pub enum UndoVerdict {
     /// It is as it was.
     Restored,
+    /// It is as it was before but for something that could not be given back, for this reason.
+    RestoredBut,
     /// It was so already.
     AlreadySo,
     /// It has both: what stood there, and what was written since.
     Merged,
+    /// Nothing of the operation was left there, and what was written since is kept.
+    KeptYours,
     /// What was written since is kept, and ours put beside it.
     Conflict,
     /// Nothing could be done.

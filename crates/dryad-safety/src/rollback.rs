@@ -169,8 +169,10 @@ impl Pipeline {
 fn in_words(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Restored => "restored".to_owned(),
+        Verdict::RestoredBut(why) => format!("restored, but ({why})"),
         Verdict::AlreadySo => "already so".to_owned(),
         Verdict::Merged => "merged".to_owned(),
+        Verdict::KeptYours => "kept yours (nothing of it is left to take back)".to_owned(),
         Verdict::Conflict { ours_at: Some(place) } => format!("conflict (kept yours, ours at {place})"),
         Verdict::Conflict { ours_at: None } => "conflict (kept yours)".to_owned(),
         Verdict::Cannot(why) => format!("cannot ({why})"),

@@ -22,6 +22,7 @@ use crate::clock::Clock;
 use crate::oplog::{LogError, State};
 use crate::workspace::{Workspace, WorkspaceError};
 use dryad_effects::apply::ApplyError;
+use dryad_effects::bearings::Borne;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome, UndoRecord};
 use foreseen::Foreseen;
@@ -186,8 +187,18 @@ fn take_back(
     }
     workspace.apply(&head, &plan.changes, &plan.contents)?;
     keep::keep(&plan.kept, workspace.vault()?);
+    tell_missing(&mut report.paths, &plan.borne);
     report.operation = Some(head.id);
     Ok(report)
+}
+
+/// Says of which paths owner, group or attributes are not what they were.
+fn tell_missing(paths: &mut [PathReport], borne: &Borne) {
+    for report in paths.iter_mut().filter(|report| !borne.is_empty() && report.verdict == Verdict::Restored) {
+        if let Some(missing) = borne.missing(&report.path) {
+            report.verdict = Verdict::RestoredBut(missing.words().to_owned());
+        }
+    }
 }
 
 fn head(target: &Operation, clock: &Clock) -> OperationHead {

@@ -7,8 +7,10 @@ mod calls;
 mod notices;
 mod rehearsed;
 
+use crate::oplog::place::recorded_path;
 use crate::oplog::{FileLog, LogError, TEXTS};
 use dryad_effects::apply::{Applier, ApplyError, Records, Request, Settled};
+use dryad_effects::bearings::{Bearings, Borne};
 use dryad_effects::contents::Contents;
 use dryad_effects::identity;
 use dryad_effects::lock::Lock;
@@ -18,6 +20,7 @@ use dryad_effects::record_file::make_private_directory;
 use dryad_effects::texts::Texts;
 use dryad_effects::vault::{Vault, VaultError};
 use dryad_protocol::change_set::ChangeSet;
+use dryad_protocol::id::OperationId;
 use dryad_protocol::operation::{Operation, OperationHead, Outcome};
 use dryad_protocol::path::FilePath;
 use std::io;
@@ -204,7 +207,10 @@ impl Workspace {
         // With what is written over texts an undo can merge after the user has edited them.
         let texts = self.texts()?;
         keep_texts(&texts).map_err(unusable(&self.opened()?.state))?;
-        let request = Request { changes, contents, record: &record };
+        let bearings = self.bearings()?;
+        let borne = bearings.before(changes, contents);
+        bearings.keep(&head.id, &borne, recorded(log)).map_err(unusable(&self.opened()?.state))?;
+        let request = Request { changes, contents, borne: &borne, record: &record };
         let mut has_record = false;
         let mut commit = |outcome: Outcome| {
             append_files(log, head, changes, outcome)?;
@@ -214,6 +220,7 @@ impl Workspace {
         let applied = self.opened()?.applier.apply(&request, &mut commit);
         if !has_record {
             texts.forget(&head.id);
+            bearings.forget(&head.id);
         }
         if let Settled::NotYet { slots, why } = applied? {
             self.note(notices::unsettled(&head.label, &slots, &why));
@@ -224,6 +231,18 @@ impl Workspace {
     /// What was written over texts.
     pub(crate) fn texts(&self) -> Result<Texts, WorkspaceError> {
         Ok(Texts::new(self.opened()?.state.join(TEXTS)))
+    }
+
+    fn bearings(&self) -> Result<Bearings, WorkspaceError> {
+        Ok(Bearings::new(self.opened()?.state.join("bearings")))
+    }
+
+    /// What was borne by that which an operation took away.
+    pub(crate) fn borne_before(&self, operation: &OperationId) -> Result<Borne, WorkspaceError> {
+        let root = self.log()?.root();
+        let placed =
+            |path: &FilePath| root.map_or_else(|| path.clone(), |root| FilePath::new(root.join(path.as_path())));
+        Ok(self.bearings()?.read(operation, placed))
     }
 
     /// Records an operation that has been done already. It is not synced: that would cost more than most
@@ -258,6 +277,11 @@ impl Workspace {
         }
         Ok(())
     }
+}
+
+/// How the log says a path.
+fn recorded(log: &FileLog) -> impl Fn(&FilePath) -> FilePath {
+    |path| FilePath::new(recorded_path(path, log.root()))
 }
 
 fn unusable(path: &Path) -> impl FnOnce(io::Error) -> WorkspaceError + use<> {

@@ -4,7 +4,7 @@ use super::clear::{Writers, found};
 use super::unit::{Item, Unit, items};
 use super::{ApplyError, io_error};
 use crate::contents::Contents;
-use crate::fingerprint::see_near;
+use crate::fingerprint::{modified, see_near};
 use crate::opened;
 use crate::parallel::in_parts;
 use crate::vicinity::Vicinity;
@@ -16,6 +16,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// So many seconds may lie between a time that is set and the one that a file system keeps.
+const COARSE: u64 = 2;
 
 /// Fails unless every path is as the planner saw it. What he read himself, and nobody wrote to since, is not
 /// read again.
@@ -68,13 +71,23 @@ pub(super) fn taken<'u>(units: impl Iterator<Item = &'u Unit>) -> Result<(), App
 
 /// Fails unless every path holds what was promised: all of it is read. Some are known to be unproven.
 pub(super) fn proven<'u>(units: impl Iterator<Item = &'u Unit>, mut unproven: Vec<FilePath>) -> Result<(), ApplyError> {
+    let units: Vec<&Unit> = units.collect();
+    let untimely = units.iter().filter_map(|unit| unit.own()).filter(|own| !has_its_time(own));
+    unproven.extend(untimely.map(|own| own.path.clone()));
     // It has happened: what cannot be read is not proven, and that is all.
-    match differing(units.flat_map(|unit| &unit.changes), |change| &change.after, |_, _| false) {
+    match differing(units.iter().flat_map(|unit| &unit.changes), |change| &change.after, |_, _| false) {
         Ok(paths) => unproven.extend(paths),
         Err(ApplyError::Io { path, .. }) => unproven.push(path),
         Err(other) => return Err(other),
     }
     if unproven.is_empty() { Ok(()) } else { Err(ApplyError::Unproven { paths: unproven }) }
+}
+
+/// Whether a file whose time was all there was to change has it now.
+fn has_its_time(own: &Change) -> bool {
+    let Some(wanted) = own.after.modified().filter(|_| own.before.same_content(&own.after)) else { return true };
+    let found = fs::symlink_metadata(own.path.as_path()).ok().and_then(|metadata| modified(&metadata));
+    found.is_some_and(|found| found.seconds().abs_diff(wanted.seconds()) <= COARSE)
 }
 
 /// The paths that do not hold what is expected, but for those of which that is known already.

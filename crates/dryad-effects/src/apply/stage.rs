@@ -6,7 +6,8 @@
 use super::slots::Berth;
 use super::unit::{Item, Unit, items};
 use super::{ApplyError, io_error};
-use crate::bearing::Bearing;
+use crate::bearing::{Bearing, attributes, own};
+use crate::bearings::{Borne, LENDING};
 use crate::contents::Contents;
 use crate::disk;
 use crate::fingerprint::{Opposite, modified};
@@ -20,21 +21,23 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+/// New contents, and what is borne by that which they take the place of.
+type Source<'s> = (&'s Contents, &'s Borne);
+
 /// Puts the new contents of all units into their slots, and returns the inodes of what lies there: 0 where
 /// nothing does.
-pub(super) fn stage(units: &[Unit], contents: &Contents, vault: &Vault) -> Result<Vec<u64>, ApplyError> {
+pub(super) fn stage(units: &[Unit], source: Source<'_>, vault: &Vault) -> Result<Vec<u64>, ApplyError> {
     let (directories, others) = items(units.iter().filter(|unit| unit.brings()), |change| &change.after);
     for item in &directories {
         let made = disk::make_directory(&item.place(), 0o700);
         made.map_err(io_error("make a directory beside", item.path()))?;
     }
-    let put_part =
-        |part: &[Item<'_>]| part.iter().map(|item| put(item, contents, vault)).collect::<Result<Vec<_>, _>>();
+    let put_part = |part: &[Item<'_>]| part.iter().map(|item| put(item, source, vault)).collect::<Result<Vec<_>, _>>();
     let put = in_parts(&others, put_part)?.concat();
     // The deepest first: a closed one takes no entries.
     for item in directories.iter().rev() {
         if let Image::Directory { mode } = item.change.after {
-            bear(item, contents);
+            bear(item, source);
             disk::set_mode(&item.place(), mode).map_err(io_error("set the mode of", item.path()))?;
         }
     }
@@ -49,65 +52,106 @@ pub(super) fn stage(units: &[Unit], contents: &Contents, vault: &Vault) -> Resul
 }
 
 /// Puts what is no directory into its slot; its inode.
-fn put(item: &Item<'_>, contents: &Contents, vault: &Vault) -> Result<u64, ApplyError> {
+fn put(item: &Item<'_>, source: Source<'_>, vault: &Vault) -> Result<u64, ApplyError> {
     let place = item.place();
     match &item.change.after {
         Image::Absent | Image::Directory { .. } => Ok(0),
         Image::Symlink { target } => {
             let linked = disk::symlink(target.as_path(), &place).and_then(|()| fs::symlink_metadata(&place));
-            bear(item, contents);
+            bear(item, source);
             linked.map(|metadata| metadata.ino()).map_err(io_error("link beside", item.path()))
         }
-        Image::File(file) => put_file(item, file, contents, vault),
+        Image::File(file) => put_file(item, file, source, vault),
     }
 }
 
-fn put_file(item: &Item<'_>, image: &FileImage, contents: &Contents, vault: &Vault) -> Result<u64, ApplyError> {
-    let place = item.place();
+fn put_file(item: &Item<'_>, image: &FileImage, source: Source<'_>, vault: &Vault) -> Result<u64, ApplyError> {
+    let (place, (contents, _)) = (item.place(), source);
     if item.unit.berth == Berth::Kept {
-        // It was looked at, and what it was exchanged for has not moved since.
-        let is_seen = |seen: &&Opposite| seen.slot == place && seen.is_dressed(image);
-        if let Some(seen) = contents.opposite(&item.change.path).filter(is_seen) {
-            return Ok(seen.inode);
-        }
-        let dressed = fs::symlink_metadata(&place).and_then(|metadata| {
-            dress(&place, image, &metadata)?;
-            Ok(metadata.ino())
-        });
-        return dressed.map_err(io_error("set mode and time of what was kept of", item.path()));
+        return put_kept(item, image, source);
     }
     if let Some(bytes) = contents.get(image.blob) {
-        let written = write(&place, &bytes, image, || bear(item, contents));
+        let written = write(&place, &bytes, image, || bear(item, source));
         return written.map_err(io_error("write beside", item.path()));
     }
+    let wanted = wanted(item, source);
     let came = if let Some(file) = contents.gift(&item.change.path) {
         vault.move_from(file, image.blob, &place)
     } else if let Some(file) = contents.file(image.blob) {
         vault.copy_from(file, image.blob, &place)
     } else {
-        vault.take_seen(image.blob, &place).map(|(_, metadata)| metadata)
+        vault.take_seen(image.blob, &place, wanted.as_deref()).map(|(_, metadata)| metadata)
     };
-    let metadata =
+    let mut metadata =
         came.map_err(|error| ApplyError::MissingContent { path: item.change.path.clone(), reason: error.to_string() })?;
-    let metadata = if bear(item, contents) { place.symlink_metadata().unwrap_or(metadata) } else { metadata };
+    if let Some(bearing) = wanted {
+        bearing.give(&place);
+        metadata = place.symlink_metadata().unwrap_or(metadata);
+    }
+    require_owner(item, image, source, &metadata)?;
     dress(&place, image, &metadata).map_err(io_error("set mode and time beside", item.path()))?;
     Ok(metadata.ino())
 }
 
-/// Gives what lies in a slot owner, group and attributes, if they are special; whether they were. A file that takes the
+/// Makes the file that lies in a slot already what the unit wants.
+fn put_kept(item: &Item<'_>, image: &FileImage, source: Source<'_>) -> Result<u64, ApplyError> {
+    let (place, (contents, _)) = (item.place(), source);
+    // It was looked at, and what it was exchanged for has not moved since.
+    let is_seen = |seen: &&Opposite| seen.slot == place && seen.is_dressed(image);
+    if let Some(seen) = contents.opposite(&item.change.path).filter(is_seen) {
+        return Ok(seen.inode);
+    }
+    let failed = "set mode and time of what was kept of";
+    let mut metadata = fs::symlink_metadata(&place).map_err(io_error(failed, item.path()))?;
+    // Where paths hold the same, it may be the file of another one.
+    let wanted = wanted(item, source);
+    if Bearing::new(&metadata, attributes(&place)).as_ref() != wanted.as_deref() {
+        wanted.unwrap_or_else(|| Cow::Owned(Bearing::plain(own()))).give(&place);
+        metadata = fs::symlink_metadata(&place).map_err(io_error(failed, item.path()))?;
+    }
+    require_owner(item, image, source, &metadata)?;
+    dress(&place, image, &metadata).map_err(io_error(failed, item.path()))?;
+    Ok(metadata.ino())
+}
+
+/// Fails if a file would lend the rights of another owner than it came with.
+fn require_owner(
+    item: &Item<'_>,
+    image: &FileImage,
+    source: Source<'_>,
+    metadata: &Metadata,
+) -> Result<(), ApplyError> {
+    let (contents, _) = source;
+    let has_another = |bearing: &Bearing| bearing.owner() != (metadata.uid(), metadata.gid());
+    if image.mode & LENDING == 0 || !contents.bearing(&item.change.path).is_some_and(has_another) {
+        return Ok(());
+    }
+    let source = io::Error::other("it would lend the rights of another owner");
+    Err(ApplyError::Io { step: "set the mode of", path: item.change.path.clone(), source })
+}
+
+/// What shall be borne by that which is put into a slot, if anything new would bear something else. A file that takes the
 /// place of another gets that one's, unless it came with its own.
-fn bear(item: &Item<'_>, contents: &Contents) -> bool {
+fn wanted<'s>(item: &Item<'_>, (contents, borne): Source<'s>) -> Option<Cow<'s, Bearing>> {
     let replaces_file = matches!((&item.change.before, &item.change.after), (Image::File(_), Image::File(_)));
-    let bearing = match contents.bearing(&item.change.path) {
-        Some(bearing) => Some(Cow::Borrowed(bearing)),
-        None if replaces_file => Bearing::of(item.path()).map(Cow::Owned),
+    match contents.bearing(&item.change.path) {
+        Some(bearing) => Some(Cow::Borrowed(bearing)).filter(|bearing| bearing.is_special()),
+        None if replaces_file => {
+            borne.at(&item.change.path).map(|bearing| Cow::Owned(bearing.into_owned().inherited()))
+        }
         None => None,
-    };
-    bearing.inspect(|bearing| bearing.give(&item.place())).is_some()
+    }
+}
+
+/// Gives what was made in a slot owner, group and attributes, if they are special.
+fn bear(item: &Item<'_>, source: Source<'_>) {
+    if let Some(bearing) = wanted(item, source) {
+        bearing.give(&item.place());
+    }
 }
 
 /// Writes a new file; `bear` gives it what it shall bear, before its bits, which that may clear.
-fn write(place: &Path, bytes: &[u8], image: &FileImage, bear: impl FnOnce() -> bool) -> io::Result<u64> {
+fn write(place: &Path, bytes: &[u8], image: &FileImage, bear: impl FnOnce()) -> io::Result<u64> {
     let mut file = disk::create(place)?;
     disk::write(&mut file, bytes)?;
     bear();

@@ -3,6 +3,7 @@
 mod exchanged;
 
 use super::*;
+use crate::bearings::Borne;
 use crate::fingerprint::image_at;
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::{FileImage, Image};
@@ -45,7 +46,8 @@ impl Bench {
     }
 
     fn apply(&mut self, changes: &ChangeSet) -> Result<(), ApplyError> {
-        let request = Request { changes, contents: &self.contents, record: "the record" };
+        let borne = Borne::of(changes, &self.contents);
+        let request = Request { changes, contents: &self.contents, borne: &borne, record: "the record" };
         let mut count = 0;
         let result = self.applier().apply(&request, &mut |_| {
             count += 1;
@@ -226,7 +228,7 @@ fn when_the_log_refuses_everything_is_put_back() {
     let before = bench.snapshot();
     let new = bench.file("new", 0o644);
     let set = ChangeSet::new([bench.change("old", new.clone()), bench.change("fresh", new)]);
-    let request = Request { changes: &set, contents: &bench.contents, record: "" };
+    let request = Request { changes: &set, contents: &bench.contents, borne: &Borne::default(), record: "" };
     let error = bench.applier().apply(&request, &mut |_| Err(io::ErrorKind::StorageFull.into())).unwrap_err();
     assert!(error.to_string().starts_with("nothing was changed: "), "{error}");
     assert_eq!(bench.snapshot(), before);
@@ -263,7 +265,8 @@ fn what_somebody_wrote_into_a_change_that_is_put_back_stays_and_the_rest_is_name
     fs::write(bench.at("file"), "before").unwrap();
     let after = bench.file("after", 0o644);
     let changes = ChangeSet::new([bench.change("file", after)]);
-    let request = Request { changes: &changes, contents: &bench.contents, record: "the record" };
+    let request =
+        Request { changes: &changes, contents: &bench.contents, borne: &Borne::default(), record: "the record" };
     let result = bench.applier().apply(&request, &mut |_| {
         fs::write(bench.at("file"), "after, and somebody's").unwrap();
         Err(io::ErrorKind::StorageFull.into())

@@ -135,6 +135,11 @@ impl Rehearsed {
         self.contents.iter().filter_map(of_file).chain(self.bearings.iter().cloned()).collect()
     }
 
+    /// Where the old contents of a command that really ran lie, with the paths that they stood at.
+    pub fn saved(&self) -> impl Iterator<Item = (&FilePath, &Path)> {
+        self.contents.iter().map(|content| (&content.path, content.file.as_path()))
+    }
+
     /// Moves the old contents of a command that really ran into a vault, one reference for each.
     ///
     /// When it fails, what has not been moved stays where it is, and can be moved later.

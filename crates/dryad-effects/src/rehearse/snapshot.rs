@@ -15,6 +15,7 @@ use super::kept::{self, Before, Kept, Saved};
 use super::layers::{Base, Claim, sweep};
 use super::left::Note;
 use super::{Limit, RehearsalError, RehearsalRequest, Rehearsed, Rung};
+use crate::bearing;
 use crate::landlock::Floor;
 use crate::process::{self, Surroundings};
 use dryad_protocol::path::FilePath;
@@ -272,6 +273,7 @@ fn copy(from: &Path, facts: &Facts, to: &Path) -> io::Result<()> {
     let beside = PathBuf::from(beside);
     let copied = fs::copy(from, &beside)
         .and_then(|_| fs::set_permissions(&beside, Permissions::from_mode(0o600)))
+        .map(|()| bearing::hand_on(from, &beside))
         .and_then(|()| fs::rename(&beside, to));
     copied.inspect_err(|_| drop(fs::remove_file(&beside)))
 }

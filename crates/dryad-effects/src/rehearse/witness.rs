@@ -16,6 +16,7 @@ use super::list::List;
 use super::message::Written;
 use super::notify::ledger::Ledger;
 use super::notify::{Judge, Verdict};
+use crate::bearing;
 use dryad_protocol::path::FilePath;
 use std::collections::HashMap;
 use std::fs::{self, Metadata, Permissions};
@@ -180,6 +181,7 @@ impl Witness {
         let slot = self.slot();
         fs::copy(path, &slot)?;
         fs::set_permissions(&slot, Permissions::from_mode(0o600))?;
+        bearing::hand_on(path, &slot);
         Ok(slot)
     }
 

@@ -3,6 +3,7 @@
 use super::error::{VaultError, io_error};
 use super::stream::{self, CopyError, FromStart};
 use super::{Vault, is_gone};
+use crate::bearing::{Bearing, attributes};
 use crate::fingerprint::blob_id;
 use dryad_protocol::image::BlobId;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -134,6 +135,11 @@ impl Blob {
             return Ok(true);
         }
         if self.stands_at(&self.path) { Err(VaultError::Damaged { id: self.id }) } else { Ok(false) }
+    }
+
+    /// Whether the file bears what is wanted: this, or what anything new bears.
+    pub(super) fn bears(&self, wanted: Option<&Bearing>) -> bool {
+        Bearing::new(&self.metadata, attributes(&self.path)).as_ref() == wanted
     }
 
     /// Whether this file has the name `path`. As it is open, no other file can have its inode number.

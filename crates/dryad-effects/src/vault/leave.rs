@@ -5,6 +5,7 @@ use super::copy::{create, sync_named};
 use super::error::{VaultError, io_error};
 use super::stream::{self, CopyError};
 use super::{Vault, is_gone, remove_quietly};
+use crate::bearing::Bearing;
 use crate::disk;
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
@@ -16,9 +17,11 @@ use std::path::Path;
 /// How a content came out.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Taken {
-    /// The file itself was moved: its inode, mode and modification time are those with which it came.
+    /// The file itself was moved: its inode, mode and modification time are those with which it came. It bears what is
+    /// wanted.
     Moved,
-    /// A new file (0600, modified now) was made, because others need the content or it lies elsewhere.
+    /// A new file (0600, modified now) was made, because others need the content, it lies elsewhere, or the file bears what
+    /// another one shall bear.
     Copied,
 }
 
@@ -36,18 +39,24 @@ impl Vault {
     /// the one that was moved out may have come from another file with the same content. If the process is killed
     /// while it copies, part of a file may stand at `to`, and no reference is lost.
     pub fn take(&self, id: BlobId, to: &Path) -> Result<Taken, VaultError> {
-        self.take_seen(id, to).map(|(taken, _)| taken)
+        self.take_seen(id, to, None).map(|(taken, _)| taken)
     }
 
-    /// [`Vault::take`], with a look at the file that was put at `to`.
-    pub(crate) fn take_seen(&self, id: BlobId, to: &Path) -> Result<(Taken, Metadata), VaultError> {
+    /// [`Vault::take`] for something that shall bear this, or what anything new bears; with a look at the file that was
+    /// put at `to`. A file that bears something else belonged elsewhere, and is copied: the caller gives what is wanted.
+    pub(crate) fn take_seen(
+        &self,
+        id: BlobId,
+        to: &Path,
+        wanted: Option<&Bearing>,
+    ) -> Result<(Taken, Metadata), VaultError> {
         self.retry(id, || {
             let blob = match self.find_named(id) {
                 // What lies in a batch is for its owner to exchange, and stays.
                 Err(VaultError::Missing { .. }) => return self.copy_from_batch(id, to),
                 other => other?,
             };
-            if blob.metadata.nlink() > 1 {
+            if blob.metadata.nlink() > 1 || !blob.bears(wanted) {
                 return self.take_copy(&blob, to, Durable::AtTheBarrier);
             }
             if !blob.is_sound()? {
@@ -62,6 +71,11 @@ impl Vault {
                 Err(error) => Err(cannot_put(to, error)),
             }
         })
+    }
+
+    /// Whether this content would be moved out with the file that bears this.
+    pub(crate) fn holds_with(&self, id: BlobId, bearing: &Bearing) -> bool {
+        self.find_named(id).is_ok_and(|blob| blob.metadata.nlink() == 1 && blob.bears(Some(bearing)))
     }
 
     /// Puts a copy of the content at `to`, where nothing may stand; the reference stays.

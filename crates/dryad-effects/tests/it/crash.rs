@@ -4,6 +4,7 @@
 //! The steps are counted by the program itself (`DRYAD_FAULT=count:…`), so none can be forgotten.
 
 use dryad_effects::apply::{Applier, ApplyError, Direction, Records, Request};
+use dryad_effects::bearings::Borne;
 use dryad_effects::contents::Contents;
 use dryad_effects::fingerprint::image_at;
 use dryad_effects::record_file::RecordFile;
@@ -46,7 +47,7 @@ impl Place {
     }
 
     pub(crate) fn apply(&self, changes: &ChangeSet, contents: &Contents, record: &str) {
-        let request = Request { changes, contents, record };
+        let request = Request { changes, contents, borne: &Borne::default(), record };
         self.applier().apply(&request, &mut |_| self.record(record)).unwrap();
     }
 

@@ -7,6 +7,7 @@
 mod server;
 
 use dryad_effects::apply::{Applier, ApplyError, Request};
+use dryad_effects::bearings::Borne;
 use dryad_effects::contents::Contents;
 use dryad_effects::fingerprint::image_at;
 use dryad_effects::vault::Vault;
@@ -74,7 +75,7 @@ fn alone() -> rustix::io::Result<()> {
 
 fn apply(home: &Path, changes: &ChangeSet, contents: &Contents) -> Result<(), ApplyError> {
     let vault = Vault::open(home.join("vault")).unwrap();
-    let request = Request { changes, contents, record: "the record" };
+    let request = Request { changes, contents, borne: &Borne::default(), record: "the record" };
     Applier::new(home.join("journal"), home.join("log"), vault).apply(&request, &mut |_| Ok(())).map(drop)
 }
 

@@ -9,9 +9,9 @@ use dryad_effects::fingerprint::blob_id;
 use dryad_effects::texts::{Pack, Texts};
 use dryad_effects::vault::Vault;
 use dryad_protocol::change_set::Change;
-use dryad_protocol::image::{BlobId, Image};
+use dryad_protocol::image::{BlobId, FileImage, Image};
 use dryad_protocol::path::FilePath;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::rc::Rc;
@@ -20,6 +20,8 @@ use std::rc::Rc;
 #[derive(Debug, Default)]
 pub(super) struct Foreseen {
     images: HashMap<FilePath, Image>,
+    /// Paths that would not hold any more what they hold.
+    replaced: HashSet<FilePath>,
     contents: Vec<Contents>,
     packs: Vec<Rc<Pack>>,
     moves: HashMap<BlobId, Moves>,
@@ -68,17 +70,18 @@ impl Foreseen {
                 self.moves.entry(blob).or_default().went += 1;
             }
             if let Some(blob) = goes {
-                let is_untouched = !self.images.contains_key(&change.path);
+                let is_untouched = !self.replaced.contains(&change.path);
                 let moves = self.moves.entry(blob).or_default();
                 moves.came += 1;
                 moves.lies_at = moves.lies_at.take().or_else(|| is_untouched.then(|| change.path.clone()));
             }
+            self.replaced.insert(change.path.clone());
         }
         for (_, blob) in &plan.kept {
             self.moves.entry(*blob).or_default().came += 1;
         }
         for change in plan.changes.iter() {
-            self.images.insert(change.path.clone(), change.after.clone());
+            self.images.insert(change.path.clone(), after(change));
         }
         self.contents.push(plan.contents);
     }
@@ -112,14 +115,34 @@ impl Foreseen {
         self.is_kept(blob, vault).then(|| self.find(blob, vault)).flatten()
     }
 
+    /// The content that would stand at a path. It may stand there already: steps that set only bits move nothing.
+    pub(super) fn find_at(&self, path: &FilePath, blob: BlobId, vault: &Vault) -> Option<Vec<u8>> {
+        self.find(blob, vault).or_else(|| read(path, blob))
+    }
+
     /// The content, wherever it would be.
     pub(super) fn find(&self, blob: BlobId, vault: &Vault) -> Option<Vec<u8>> {
         let in_memory = || self.contents.iter().find_map(|contents| contents.get(blob).map(|bytes| bytes.to_vec()));
         let on_disk = || {
             let path = self.moves.get(&blob)?.lies_at.as_ref()?;
-            fs::read(path.as_path()).ok().filter(|bytes| blob_id(bytes) == blob)
+            read(path, blob)
         };
         vault.read(blob).ok().or_else(in_memory).or_else(on_disk)
+    }
+}
+
+/// The content of a file, if it is this one.
+fn read(path: &FilePath, blob: BlobId) -> Option<Vec<u8>> {
+    fs::read(path.as_path()).ok().filter(|bytes| blob_id(bytes) == blob)
+}
+
+/// What a change leaves: who only sets bits leaves the time alone.
+fn after(change: &Change) -> Image {
+    match (&change.before, &change.after) {
+        (Image::File(before), Image::File(after)) if before.blob == after.blob => {
+            Image::File(FileImage { modified: after.modified.or(before.modified), ..after.clone() })
+        }
+        (_, after) => after.clone(),
     }
 }
 

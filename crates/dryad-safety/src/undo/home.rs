@@ -4,7 +4,7 @@
 //! is somebody's, and what wanted to lie there cannot come. What may not be written is found here, before anything is
 //! tried: applying is all or nothing, and one closed directory would keep everything else from coming back.
 //!
-//! Limitation: an immutable file among thousands is found by trying.
+//! Limitation: an immutable or append-only file among thousands is found by trying.
 
 use super::foreseen::Foreseen;
 use dryad_effects::permitted::{self, Ground, bits_refused, refused_itself};

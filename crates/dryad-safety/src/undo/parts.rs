@@ -2,17 +2,19 @@
 //!
 //! Such an undo does not name the operation, since that counts for the rest. When the rest is taken back, a path of
 //! the part may hold what was there before even earlier operations, which is nobody else's writing: it is known by a
-//! change that is the reverse of the operation's.
+//! change that is the reverse of the operation's. What it holds then is what the newest of such undos has left there;
+//! anything else was written since.
 
 use super::select::Target;
 use crate::oplog::{FileLog, LogError, State};
 use dryad_protocol::change_set::Change;
 use dryad_protocol::id::OperationId;
+use dryad_protocol::image::Image;
 use dryad_protocol::operation::OperationEffect;
 use dryad_protocol::path::FilePath;
 use std::collections::HashMap;
 
-/// The parts that still count, by path, each with the operation that took it back.
+/// The parts that still count, by path, each with the operation that took it back, the newest first.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     taken_back: HashMap<FilePath, Vec<(OperationId, Change)>>,
@@ -43,11 +45,12 @@ impl Parts {
         }
     }
 
-    /// Whether this change of an operation was taken back after it.
-    pub(super) fn have(&self, change: &Change, operation: &OperationId) -> bool {
+    /// What stands at the path of a change, if that was taken back after the operation and nobody has touched it since.
+    pub(super) fn left(&self, change: &Change, operation: &OperationId) -> Option<&Image> {
         let is_reverse = |(id, part): &(OperationId, Change)| {
             id > operation && part.before.same_content(&change.after) && part.after.same_content(&change.before)
         };
-        self.taken_back.get(&change.path).is_some_and(|parts| parts.iter().any(is_reverse))
+        let parts = self.taken_back.get(&change.path).filter(|parts| parts.iter().any(is_reverse))?;
+        parts.first().map(|(_, newest)| &newest.after)
     }
 }

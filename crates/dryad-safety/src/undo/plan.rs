@@ -4,6 +4,7 @@
 //! is merged if that can be done without guessing; otherwise it stays, and ours is put beside it. What programs
 //! write by the way is not the user's: it gets its former content back, and the present one goes to the vault.
 
+mod borne;
 mod managed;
 
 use super::UndoError;
@@ -15,6 +16,7 @@ use super::parts::Parts;
 use super::returned::Returned;
 use crate::merge::{Merge, merge};
 use crate::workspace::Workspace;
+use dryad_effects::bearings::Borne;
 use dryad_effects::beside::beside;
 use dryad_effects::contents::Contents;
 use dryad_effects::texts::Texts;
@@ -44,10 +46,14 @@ pub struct PathReport {
 pub enum Verdict {
     /// It is as it was before.
     Restored,
+    /// It is as it was before but for this, which could not be given back.
+    RestoredBut(String),
     /// It was so already.
     AlreadySo,
     /// It has both: what stood there before, and what the user has written since.
     Merged,
+    /// Nothing of the operation is left there to be taken back, and the user has changed it since: it is left alone.
+    KeptYours,
     /// The user's is kept; ours lies beside it, if there is any.
     Conflict {
         /// Where ours lies.
@@ -61,8 +67,8 @@ impl Verdict {
     /// Whether the operation's change is gone from this path.
     pub fn is_complete(&self) -> bool {
         match self {
-            Self::Restored | Self::AlreadySo | Self::Merged => true,
-            Self::Conflict { .. } | Self::Cannot(_) => false,
+            Self::Restored | Self::AlreadySo | Self::Merged | Self::KeptYours => true,
+            Self::RestoredBut(_) | Self::Conflict { .. } | Self::Cannot(_) => false,
         }
     }
 
@@ -70,7 +76,8 @@ impl Verdict {
     fn place(&self) -> Option<&FilePath> {
         match self {
             Self::Conflict { ours_at } => ours_at.as_ref(),
-            Self::Restored | Self::AlreadySo | Self::Merged | Self::Cannot(_) => None,
+            Self::Restored | Self::RestoredBut(_) | Self::AlreadySo | Self::Merged => None,
+            Self::KeptYours | Self::Cannot(_) => None,
         }
     }
 }
@@ -82,6 +89,8 @@ pub(super) struct UndoPlan {
     pub(super) paths: Vec<PathReport>,
     /// What is handed out of the vault, and is to stay there as well.
     pub(super) kept: Vec<Kept>,
+    /// What was borne by that which comes back.
+    pub(super) borne: Borne,
 }
 
 /// Works out how to take `changes` back, where some paths are not as they are but as they would be.
@@ -97,10 +106,11 @@ pub(super) fn plan(
     foreseen.add_to(&mut texts);
     let texts = &texts;
     let (contents, homes) = (Contents::default(), Homes::new(foreseen));
+    let borne = workspace.borne_before(id)?;
     let (taken, planned, going, paths) = (HashMap::new(), Vec::new(), HashSet::new(), Vec::new());
     let returned = Returned::since(workspace.log()?, id, foreseen);
     let mut planner =
-        Planner { vault, texts, id, parts, foreseen, returned, contents, homes, taken, planned, going, paths };
+        Planner { vault, texts, id, parts, foreseen, returned, borne, contents, homes, taken, planned, going, paths };
     let mut sorted: Vec<&Change> = changes.iter().collect();
     sorted.sort_by(|a, b| b.path.cmp(&a.path));
     let looks = look(&sorted, foreseen, vault);
@@ -110,7 +120,7 @@ pub(super) fn plan(
         planner.paths.push(PathReport { path: change.path.clone(), verdict });
     }
     planner.paths.reverse();
-    let Planner { contents, mut homes, planned, mut paths, .. } = planner;
+    let Planner { borne, contents, mut homes, planned, mut paths, .. } = planner;
     let (housed, refused) = house(planned, &mut homes);
     for report in paths.iter_mut().filter(|_| !refused.is_empty()) {
         let place = report.verdict.place().unwrap_or(&report.path);
@@ -119,7 +129,7 @@ pub(super) fn plan(
         }
     }
     let kept = handed_out(&housed, &contents, texts, target, (vault, workspace.home()));
-    Ok(UndoPlan { changes: ChangeSet::new(housed), contents, paths, kept })
+    Ok(UndoPlan { changes: ChangeSet::new(housed), contents, paths, kept, borne })
 }
 
 struct Planner<'a> {
@@ -129,6 +139,7 @@ struct Planner<'a> {
     parts: &'a Parts,
     foreseen: &'a Foreseen,
     returned: Returned<'a>,
+    borne: Borne,
     contents: Contents,
     homes: Homes<'a>,
     taken: HashMap<BlobId, Taken>,
@@ -164,8 +175,10 @@ impl Planner<'_> {
             self.planned.push(Change { path: change.path.clone(), before: now.clone(), after: now });
             return Verdict::AlreadySo;
         }
-        // Where nothing was changed there is nothing to take back, whatever has happened since.
-        if now.same_content(want) || wrote.same_content(want) {
+        if wrote.same_content(want) {
+            return self.judge_time(change, now);
+        }
+        if now.same_content(want) {
             return Verdict::AlreadySo;
         }
         let is_nobodys = matches!(now, Image::File(_) | Image::Absent) && is_machine_managed(change.path.as_path());
@@ -175,8 +188,8 @@ impl Planner<'_> {
             }
             return self.restore(change, now, look.is_in_vault);
         }
-        if self.parts.have(change, self.id) {
-            return Verdict::AlreadySo;
+        if let Some(left) = self.parts.left(change, self.id) {
+            return if now.same_content(left) { Verdict::AlreadySo } else { Verdict::KeptYours };
         }
         match (&now, wrote, want) {
             (Image::File(now_file), Image::File(wrote_file), Image::File(want_file)) => {
@@ -184,6 +197,23 @@ impl Planner<'_> {
             }
             _ => self.put_beside(change, &now),
         }
+    }
+
+    /// Content and bits were left alone, so that at most a time has to be taken back. Another one than the operation has
+    /// left was set since, and stays.
+    fn judge_time(&mut self, change: &Change, now: Image) -> Verdict {
+        if change.ends_as_it_began() {
+            // Nothing was changed, so there is nothing to take back, whatever has happened since.
+            return Verdict::AlreadySo;
+        }
+        if !now.same_content(&change.before) {
+            return Verdict::KeptYours;
+        }
+        if now.modified() != change.after.modified() {
+            return Verdict::AlreadySo;
+        }
+        self.planned.push(Change { path: change.path.clone(), before: now, after: change.before.clone() });
+        Verdict::Restored
     }
 
     /// The path is as dryad left it, or nobody's: it gets back what it had.
@@ -204,8 +234,9 @@ impl Planner<'_> {
         if matches!(change.before, Image::Absent) {
             self.going.insert(change.path.as_path().to_owned());
         }
-        self.planned.push(Change { path: change.path.clone(), before: now, after: change.before.clone() });
-        Verdict::Restored
+        let (after, verdict) = self.with_bearing(change, &now);
+        self.planned.push(Change { path: change.path.clone(), before: now, after });
+        verdict
     }
 
     /// Whether a directory holds something that this plan does not remove.
@@ -229,14 +260,15 @@ impl Planner<'_> {
         want: &FileImage,
     ) -> Verdict {
         let mode = if now_file.mode == wrote.mode { want.mode } else { now_file.mode };
+        let (mode, verdict) = self.lent_to_merged(change, now_file.mode, mode);
         if wrote.blob == want.blob || now_file.blob == want.blob {
             // What the file holds is right: only its bits are in question.
             let after = Image::File(FileImage { mode, modified: None, ..now_file.clone() });
             self.planned.push(Change { path: change.path.clone(), before: now.clone(), after });
-            return Verdict::Merged;
+            return verdict;
         }
         let theirs = match self.foreseen.get(&change.path) {
-            Some(_) => self.foreseen.find(now_file.blob, self.vault),
+            Some(_) => self.foreseen.find_at(&change.path, now_file.blob, self.vault),
             None => fs::read(change.path.as_path()).ok(),
         };
         let sides = (self.content(wrote.blob), self.content(want.blob), theirs);
@@ -251,7 +283,7 @@ impl Planner<'_> {
                 if !after.same_content(now) {
                     self.planned.push(Change { path: change.path.clone(), before: now.clone(), after });
                 }
-                Verdict::Merged
+                verdict
             }
             Merge::Conflict { .. } | Merge::NotText => self.put_beside(change, now),
         }
@@ -315,7 +347,8 @@ impl Planner<'_> {
         };
         let place = FilePath::new(self.free_place(change.path.as_path()));
         self.contents.insert(bytes);
-        self.planned.push(Change { path: place.clone(), before: Image::Absent, after: Image::File(want.clone()) });
+        let after = self.put_with_bearing(change, &place, want);
+        self.planned.push(Change { path: place.clone(), before: Image::Absent, after });
         Verdict::Conflict { ours_at: Some(place) }
     }
 

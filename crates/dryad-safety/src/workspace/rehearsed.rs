@@ -1,6 +1,6 @@
 //! What a command has changed in a rehearsal, or for real with its before-images kept, becomes one operation.
 
-use super::{Workspace, WorkspaceError, append_files, unusable};
+use super::{Workspace, WorkspaceError, append_files, recorded, unusable};
 use dryad_effects::contents::Contents;
 use dryad_effects::identity;
 use dryad_effects::rehearse::Rehearsed;
@@ -41,6 +41,10 @@ impl Workspace {
         let texts = texts(rehearsed);
         let changes = rehearsed.changes_beside_mark();
         rehearsed.announce(head, &changes).map_err(unusable(log.path()))?;
+        // Kept even if the rest fails: whoever comes again finds the files themselves in the vault.
+        let bearings = self.bearings()?;
+        let borne = bearings.saved(rehearsed.saved(), &changes);
+        bearings.keep(&head.id, &borne, recorded(log)).map_err(unusable(log.path()))?;
         rehearsed.hand_over(self.vault()?)?;
         let kept = self.texts()?;
         let recorded = kept

@@ -1,6 +1,7 @@
 //! A large change, whose former contents lie in slots: what its exchanges left is known without being read.
 
 use super::*;
+use crate::bearings::Borne;
 use crate::fingerprint::{Stamp, YOUNG, blob_id};
 use crate::vault::Mark;
 use dryad_protocol::image::BlobId;
@@ -135,7 +136,7 @@ fn damage_that_no_time_tells_of_is_not_left_in_the_tree() {
     contents.saw(FilePath::new(&path), seen);
     let before = bench.snapshot();
     let inverse = changes.inverse();
-    let request = Request { changes: &inverse, contents: &contents, record: "" };
+    let request = Request { changes: &inverse, contents: &contents, borne: &Borne::default(), record: "" };
     let refused = applier.apply(&request, &mut |_| panic!("it is not recorded")).unwrap_err();
     assert!(matches!(&refused, ApplyError::MissingContent { path: told, .. } if told.as_path() == path), "{refused}");
     assert_eq!(bench.snapshot(), before);

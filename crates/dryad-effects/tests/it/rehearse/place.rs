@@ -2,6 +2,7 @@
 
 use dryad_effects::apply::{Applier, ApplyError, Request};
 use dryad_effects::artifact::Artifacts;
+use dryad_effects::bearings::Borne;
 use dryad_effects::contents::Contents;
 use dryad_effects::mask::Mask;
 use dryad_effects::process::Surroundings;
@@ -136,7 +137,8 @@ impl Place {
     fn apply_changes(&self, changes: &ChangeSet, contents: &Contents) -> Result<(), ApplyError> {
         let log = self.root().join("log");
         let applier = Applier::new(self.root().join("journal"), log.clone(), self.vault());
-        let request = Request { changes, contents, record: "rehearsed" };
+        let borne = Borne::of(changes, contents);
+        let request = Request { changes, contents, borne: &borne, record: "rehearsed" };
         applier.apply(&request, &mut |_| RecordFile::new(log.clone()).append(b"rehearsed\n")).map(drop)
     }
 

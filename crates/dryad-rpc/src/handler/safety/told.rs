@@ -32,8 +32,10 @@ pub(super) fn undone(report: Report) -> Undone {
 fn path(report: PathReport) -> UndonePath {
     let (verdict, ours_at, reason) = match report.verdict {
         Verdict::Restored => (UndoVerdict::Restored, None, None),
+        Verdict::RestoredBut(reason) => (UndoVerdict::RestoredBut, None, Some(reason)),
         Verdict::AlreadySo => (UndoVerdict::AlreadySo, None, None),
         Verdict::Merged => (UndoVerdict::Merged, None, None),
+        Verdict::KeptYours => (UndoVerdict::KeptYours, None, None),
         Verdict::Conflict { ours_at } => (UndoVerdict::Conflict, ours_at, None),
         Verdict::Cannot(reason) => (UndoVerdict::Cannot, None, Some(reason)),
     };

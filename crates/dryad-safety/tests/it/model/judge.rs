@@ -25,11 +25,16 @@ pub(super) fn promised(tree: &Tree, record: &Record, parts: &[&Record], paths: &
         let case = Case { path, now: tree.get(path), before: before.as_ref(), after: after.as_ref() };
         match &report.verdict {
             Verdict::Restored => case.restored(&mut promised),
+            Verdict::RestoredBut(why) => panic!("{path:?} lacks something: {why}"),
             Verdict::AlreadySo => {
-                let is_so = is_same(case.now, case.before) || parts.iter().any(|part| case.is_taken_back_by(part));
+                let is_so = is_same(case.now, case.before) || parts.iter().any(|part| case.is_left_by(part));
                 assert!(is_so, "{path:?} is not so already");
             }
             Verdict::Merged => case.merged(&mut promised),
+            Verdict::KeptYours => {
+                let is_taken_back = parts.iter().any(|part| case.is_taken_back_by(part));
+                assert!(is_taken_back && !is_same(case.now, case.before), "{path:?} is not the user's");
+            }
             Verdict::Conflict { ours_at } => {
                 assert!(!is_same(case.now, case.before), "{path:?} is as it was, so there is no conflict");
                 match ours_at {
@@ -60,6 +65,10 @@ impl Case<'_> {
     fn is_taken_back_by(&self, part: &Record) -> bool {
         part.get(self.path)
             .is_some_and(|(before, after)| is_same(before.as_ref(), self.after) && is_same(after.as_ref(), self.before))
+    }
+
+    fn is_left_by(&self, part: &Record) -> bool {
+        part.get(self.path).is_some_and(|(_, after)| is_same(after.as_ref(), self.now))
     }
 
     fn restored(&self, promised: &mut Tree) {
@@ -131,7 +140,7 @@ fn assert_needed(tree: &Tree, promised: &Tree, record: &Record, path: &PathBuf, 
         .filter(|above| !above.as_os_str().is_empty())
         .any(|above| promised.get(above).is_some_and(|node| !matches!(node, Node::Directory { .. })));
     match verdict {
-        Verdict::Restored | Verdict::AlreadySo | Verdict::Merged => {}
+        Verdict::Restored | Verdict::RestoredBut(_) | Verdict::AlreadySo | Verdict::Merged | Verdict::KeptYours => {}
         Verdict::Conflict { .. } => assert!(!is_untouched || holds_others, "{path:?}: a conflict with nobody"),
         Verdict::Cannot(why) if why.contains("vault") => {}
         Verdict::Cannot(why) => assert!(is_homeless, "{path:?}: it could be undone, but: {why}"),

@@ -251,8 +251,10 @@ pub(super) fn strays(root: &Path) -> Vec<PathBuf> {
 fn name(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Restored => "restored",
+        Verdict::RestoredBut(_) => "restored but",
         Verdict::AlreadySo => "already so",
         Verdict::Merged => "merged",
+        Verdict::KeptYours => "kept yours",
         Verdict::Conflict { ours_at: Some(_) } => "conflict with ours beside",
         Verdict::Conflict { ours_at: None } => "conflict",
         Verdict::Cannot(_) => "cannot",

@@ -71,8 +71,10 @@ fn verdict(verdict: &Verdict, look: &Look<'_>) -> String {
     let style = look.style;
     match verdict {
         Verdict::Restored => style.green("restored").into_owned(),
+        Verdict::RestoredBut(why) => style.red(&format!("restored, but ({})", harmless(why))).into_owned(),
         Verdict::AlreadySo => "already so".to_owned(),
         Verdict::Merged => style.green("merged").into_owned(),
+        Verdict::KeptYours => "kept yours (nothing of it is left to take back)".to_owned(),
         Verdict::Conflict { ours_at: Some(place) } => {
             style.red(&format!("conflict (kept yours, ours at {})", harmless(&(look.path)(place)))).into_owned()
         }
@@ -101,7 +103,12 @@ fn ending(reports: &[Report], deed: Deed, mode: Mode, ids: &ShortIds, style: Sty
             format!("{incomplete} of {} would not be completely {done}; nothing was changed\n", reports.len())
         }
         (Mode::Apply, 0) => {
-            let line = format!("{done}: {}, every path verified on disk", targets.join(", "));
+            let is_kept = |path: &PathReport| path.verdict == Verdict::KeptYours;
+            let but = match reports.iter().flat_map(|report| &report.paths).any(is_kept) {
+                true => ", except what is yours since",
+                false => "",
+            };
+            let line = format!("{done}: {}, every path verified on disk{but}", targets.join(", "));
             format!("{}\n", style.green(&line))
         }
         (Mode::Apply, _) => {
@@ -130,8 +137,10 @@ fn report_json(report: &Report) -> Value {
 fn path_json(report: &PathReport) -> Value {
     let mut value = match &report.verdict {
         Verdict::Restored => json!({"verdict": "restored"}),
+        Verdict::RestoredBut(why) => json!({"verdict": "restoredBut", "reason": why}),
         Verdict::AlreadySo => json!({"verdict": "alreadySo"}),
         Verdict::Merged => json!({"verdict": "merged"}),
+        Verdict::KeptYours => json!({"verdict": "keptYours"}),
         Verdict::Conflict { ours_at } => json!({"verdict": "conflict", "oursAt": ours_at}),
         Verdict::Cannot(why) => json!({"verdict": "cannot", "reason": why}),
     };

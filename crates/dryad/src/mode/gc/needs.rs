@@ -2,6 +2,7 @@
 
 use crate::mode::changes::{from_workspace, print_notices};
 use crate::report::Failure;
+use dryad_effects::bearings::Bearings;
 use dryad_effects::lock::Lock;
 use dryad_effects::texts::Texts as KeptTexts;
 use dryad_protocol::id::OperationId;
@@ -114,7 +115,11 @@ fn add_needed(state: &Path, now: Timestamp, texts: Texts, needed: &mut HashSet<B
     }
     match texts {
         // Under the lock: what a change in flight has kept is not in the log yet.
-        Texts::Collected => drop(KeptTexts::new(state.join("texts")).collect(&|name| remembered.contains(name))?),
+        Texts::Collected => {
+            let is_remembered = |name: &str| remembered.contains(name);
+            KeptTexts::new(state.join("texts")).collect(&is_remembered)?;
+            Bearings::new(state.join("bearings")).collect(&is_remembered)?;
+        }
         Texts::Stay => {}
     }
     Ok(())
