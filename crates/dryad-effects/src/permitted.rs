@@ -8,7 +8,7 @@
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -68,6 +68,20 @@ impl Ground {
     pub fn own(mode: u32) -> Self {
         let is_open = mode & CHANGE == CHANGE || geteuid().is_root();
         Self { refusal: (!is_open).then_some(Refusal::Directory), is_sticky: false }
+    }
+
+    /// That of a directory with these facts, once nothing above it is closed.
+    pub fn of_facts(facts: &Metadata) -> Self {
+        if is_ours(facts.uid()) {
+            Self::own(facts.mode())
+        } else {
+            Self { refusal: Some(Refusal::Owner), is_sticky: false }
+        }
+    }
+
+    /// Whether entries may come and go.
+    pub fn is_open(&self) -> bool {
+        self.refusal.is_none()
     }
 
     /// Why the entry `path` of this directory may not come, be replaced or go.

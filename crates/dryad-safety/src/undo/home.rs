@@ -7,6 +7,7 @@
 //! Limitation: an immutable file among thousands is found by trying.
 
 use super::foreseen::Foreseen;
+use dryad_effects::opened;
 use dryad_effects::permitted::{Ground, bits_refused, refused_itself};
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::Image;
@@ -14,6 +15,7 @@ use dryad_protocol::path::FilePath;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::Path;
 
 /// Permission bits of a directory that comes back although the change does not know it.
@@ -81,7 +83,7 @@ impl<'a> Homes<'a> {
             Some(Image::Absent) => None,
             Some(image) => Some(matches!(image, Image::Directory { .. })),
             None if self.is_behind_link(path) => None,
-            None => fs::symlink_metadata(path).ok().map(|metadata| metadata.is_dir()),
+            None => opened::facts(path).ok().map(|metadata| metadata.is_dir()),
         }
     }
 
@@ -138,10 +140,23 @@ impl<'a> Homes<'a> {
         }
         let ground = match self.foreseen.get(&FilePath::new(directory)) {
             Some(Image::Directory { mode }) => Ground::own(*mode),
-            Some(Image::Absent | Image::File(_) | Image::Symlink { .. }) | None => Ground::of(directory),
+            Some(Image::Absent | Image::File(_) | Image::Symlink { .. }) | None => self.ground_behind(directory),
         };
         self.grounds.insert(directory.into(), ground);
         ground
+    }
+
+    /// What a directory allows as it is, or will when the one that it is closed behind has been opened.
+    fn ground_behind(&self, directory: &Path) -> Ground {
+        let is_denied = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+        let is_opened = |above: &Path| self.grounds.get(above.as_os_str()).is_some_and(Ground::is_open);
+        if fs::symlink_metadata(directory).err().as_ref().is_some_and(is_denied)
+            && directory.ancestors().skip(1).any(is_opened)
+            && let Ok(facts) = opened::facts(directory)
+        {
+            return Ground::of_facts(&facts);
+        }
+        Ground::of(directory)
     }
 
     /// Whether mode and time may be set. A directory that is opened is open before anything is put into it.

@@ -17,6 +17,7 @@ use crate::merge::{Merge, merge};
 use crate::workspace::Workspace;
 use dryad_effects::beside::beside;
 use dryad_effects::contents::Contents;
+use dryad_effects::opened;
 use dryad_effects::texts::Texts;
 use dryad_effects::vault::Vault;
 use dryad_protocol::change_set::{Change, ChangeSet};
@@ -213,9 +214,9 @@ impl Planner<'_> {
         // What would be a directory by now may be something else yet, even a link to another one.
         let is_there = !self.homes.is_linked(directory);
         let going = &self.going;
-        let entries = fs::read_dir(directory).into_iter().filter(|_| is_there).flatten().filter_map(Result::ok);
+        let entries = opened::entries(directory).into_iter().filter(|_| is_there).flatten();
         let is_gone = |path: &Path| matches!(self.foreseen.get(&FilePath::new(path)), Some(Image::Absent));
-        entries.map(|entry| entry.path()).any(|entry| !going.contains(entry.as_path()) && !is_gone(&entry))
+        entries.map(|(entry, _)| entry).any(|entry| !going.contains(entry.as_path()) && !is_gone(&entry))
             || self.foreseen.comers(directory).any(|path| !going.contains(path))
     }
 
