@@ -62,6 +62,8 @@ pub enum Uncarried {
     HardLink,
     /// The file had other names: run directly, the command would have changed them all.
     HardLinkBroken,
+    /// The file was really written to, and has names outside the granted roots that an undo does not reach.
+    NamesElsewhere,
     /// Owner or group were changed, and nothing else.
     Owner,
     /// Extended attributes were changed, and nothing else.
@@ -145,6 +147,9 @@ impl fmt::Display for NotCarried {
             }
             Uncarried::HardLink => "it becomes a file of its own instead of a second name",
             Uncarried::HardLinkBroken => "its other names keep the old content",
+            Uncarried::NamesElsewhere => {
+                "it has other names outside the granted roots; an undo leaves those as they are now"
+            }
             Uncarried::Owner => "a change of owner or group alone is left out",
             Uncarried::Attributes => "a change of extended attributes alone is left out",
         };

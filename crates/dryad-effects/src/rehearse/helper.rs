@@ -43,8 +43,8 @@ fn serve() -> io::Result<()> {
             };
             in_namespaces(stage, earlier.as_ref(), &control, perform, meanwhile)
         }
-        Task::Journal { roots, deletable, store, room, play } => {
-            let places = witnessed::Places { roots, deletable, store, room: *room };
+        Task::Journal { roots, deletable, store, room, notes, play } => {
+            let places = witnessed::Places { roots, deletable, store, room: *room, notes: notes.as_ref() };
             let answer = witnessed::perform(&places, play, &control);
             send(&control, &answer.unwrap_or_else(Answer::Failed), &[])
         }

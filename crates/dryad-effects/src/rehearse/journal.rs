@@ -11,6 +11,7 @@ use super::list;
 use super::message::{Play, Task};
 use super::run::{self, Performance, Summoned};
 use super::{Limit, RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts};
+use crate::opened;
 use crate::process::Surroundings;
 use dryad_protocol::path::FilePath;
 use std::io;
@@ -40,6 +41,7 @@ pub(super) async fn rehearse(
         deletable: real(&request.deletable),
         store: FilePath::new(&store),
         room: request.quota,
+        notes: opened::kept_in().map(FilePath::new),
         play,
     };
     Note::new(request, surroundings, Rung::Journal).leave_in(&claim).map_err(RehearsalError::Layers)?;

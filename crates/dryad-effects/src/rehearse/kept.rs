@@ -43,6 +43,9 @@ pub(super) enum Before {
         modified: Option<FileTime>,
         /// Where its content is.
         content: Saved,
+        /// Whether it was written to, and has names outside the granted roots.
+        #[serde(default)]
+        elsewhere: bool,
     },
     /// Something that cannot be brought back.
     Special,
@@ -68,7 +71,7 @@ impl Before {
         } else if kind.is_symlink() {
             Self::Symlink { target: FilePath::new(std::fs::read_link(path)?) }
         } else if kind.is_file() {
-            Self::File { mode: facts.mode() & 0o7777, modified: modified(facts), content }
+            Self::File { mode: facts.mode() & 0o7777, modified: modified(facts), content, elsewhere: false }
         } else {
             Self::Special
         })
@@ -96,11 +99,12 @@ pub(super) fn changes(kept: Vec<Kept>) -> io::Result<Captured> {
             Err(error) => return Err(error),
         };
         let is_special = matches!(before, Before::Special);
+        let is_elsewhere = matches!(before, Before::File { elsewhere: true, .. });
         let Some((before, file)) = before_image(before, &after)? else {
             leave_out(if is_special { Uncarried::SpecialFileGone } else { Uncarried::Lost });
             continue;
         };
-        let change = Change { path, before, after };
+        let change = Change { path: path.clone(), before, after };
         if change.ends_as_it_began() {
             continue;
         }
@@ -109,6 +113,9 @@ pub(super) fn changes(kept: Vec<Kept>) -> io::Result<Captured> {
         {
             let content = Content { path: change.path.clone(), blob, file: file.as_path().to_owned() };
             captured.contents.push(content);
+            if is_elsewhere {
+                leave_out(Uncarried::NamesElsewhere);
+            }
         }
         changes.push(change);
     }
@@ -123,7 +130,7 @@ fn before_image(before: Before, after: &Image) -> io::Result<Option<(Image, Opti
         Before::Absent => Some((Image::Absent, None)),
         Before::Directory { mode } => Some((Image::Directory { mode }, None)),
         Before::Symlink { target } => Some((Image::Symlink { target }, None)),
-        Before::File { mode, modified, content } => match content {
+        Before::File { mode, modified, content, .. } => match content {
             Saved::At(copy) => match image_at(copy.as_path())? {
                 Image::File(file) => Some((Image::File(FileImage { mode, modified, ..file }), Some(copy))),
                 Image::Absent | Image::Symlink { .. } | Image::Directory { .. } => None,

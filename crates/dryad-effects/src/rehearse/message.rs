@@ -40,6 +40,8 @@ pub(super) enum Task {
         store: FilePath,
         /// Bytes that copies may take.
         room: u64,
+        /// Where it is noted what is open for a moment.
+        notes: Option<FilePath>,
         /// The command.
         play: Play,
     },

@@ -137,10 +137,20 @@ impl Rehearsed {
     ///
     /// When it fails, what has not been moved stays where it is, and can be moved later.
     pub fn hand_over(&self, vault: &Vault) -> Result<(), VaultError> {
+        let mut wanted: HashMap<&Path, usize> = HashMap::new();
+        for content in &self.contents {
+            *wanted.entry(&content.file).or_default() += 1;
+        }
         for content in &self.contents {
             // An attribute too many does less harm than a change that is not applied.
             capture::strip(&content.file).ok();
-            vault.absorb(&content.file, content.blob)?;
+            let left = wanted.entry(&content.file).or_default();
+            *left -= 1;
+            // Several names of one file were kept as one.
+            match *left {
+                0 => vault.absorb(&content.file, content.blob)?,
+                _ => vault.put_file(&content.file, content.blob)?,
+            }
         }
         Ok(())
     }

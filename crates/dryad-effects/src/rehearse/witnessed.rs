@@ -11,6 +11,7 @@ use super::quota::Quota;
 use super::shell::Bounds;
 use super::witness::Witness;
 use crate::landlock::Floor;
+use crate::opened;
 use dryad_protocol::path::FilePath;
 use std::os::fd::OwnedFd;
 
@@ -24,10 +25,15 @@ pub(super) struct Places<'p> {
     pub(super) store: &'p FilePath,
     /// Bytes that copies may take.
     pub(super) room: u64,
+    /// Where it is noted what is open for a moment.
+    pub(super) notes: Option<&'p FilePath>,
 }
 
 /// Runs a command and saves what it changes before it does.
 pub(super) fn perform(places: &Places<'_>, play: &Play, control: &OwnedFd) -> Result<Answer, Failure> {
+    if let Some(notes) = places.notes {
+        opened::keep_in(notes.as_path());
+    }
     let own = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(own)).map_err(|error| Failure::of("adopt processes", error))?;
     let all = |paths: &[FilePath]| paths.iter().map(|path| path.as_path().to_owned()).collect::<Vec<_>>();
