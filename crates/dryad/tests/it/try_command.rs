@@ -3,6 +3,7 @@
 mod ended;
 mod git;
 mod on_terminal;
+mod really;
 mod user;
 
 use crate::rehearsal::print::{Print, print_of};
