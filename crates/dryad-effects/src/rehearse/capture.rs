@@ -54,6 +54,8 @@ pub enum Uncarried {
     SpecialFileStays,
     /// What stood there was really changed, and could not be kept.
     Lost,
+    /// What stands there came from where it could not be kept: there is no other copy of it.
+    OnlyCopy,
     /// What stands there cannot be read, so that it could not be brought back.
     Unreadable,
     /// The real directory is another's and does not allow it: it is closed, or its sticky bit protects others' files.
@@ -141,6 +143,7 @@ impl fmt::Display for NotCarried {
             Uncarried::SpecialFileGone => "a pipe, socket or device is gone and cannot be brought back",
             Uncarried::SpecialFileStays => "a pipe, socket or device was made; an undo leaves it there",
             Uncarried::Lost => "its former content could not be kept and cannot be brought back",
+            Uncarried::OnlyCopy => "it is what could not be kept elsewhere; an undo leaves it there",
             Uncarried::Unreadable => "it cannot be read, so it is left alone",
             Uncarried::Forbidden => {
                 "the directory belongs to somebody else and does not allow it, so it is left as it is"

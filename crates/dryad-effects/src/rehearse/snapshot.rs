@@ -226,7 +226,7 @@ fn before(store: &Path, facts: &Facts) -> Before {
     } else if facts.is_file() {
         let content = if copy.exists() { Saved::At(FilePath::new(copy)) } else { Saved::Lost };
         let modified = u32::try_from(facts.modified.1).ok().and_then(|rest| FileTime::new(facts.modified.0, rest));
-        Before::File { mode, modified, content, elsewhere: false }
+        Before::File { mode, modified, identity: facts.identity(), content, elsewhere: false }
     } else {
         Before::Special
     }

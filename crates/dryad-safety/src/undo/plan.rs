@@ -29,6 +29,7 @@ use managed::is_machine_managed;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What was done about one path, or would be.
@@ -151,6 +152,10 @@ impl Planner<'_> {
         // What is seen behind a link lies elsewhere.
         let seen = match look.now.filter(|_| !self.homes.is_behind_link(change.path.as_path())).transpose() {
             Ok(seen) => seen,
+            // A pipe, a socket or a device is never replaced.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput && change.before.blob().is_some() => {
+                return self.put_beside(change, &Image::Absent);
+            }
             // Whatever it is, it is the user's, and the other paths do not have to wait for it.
             Err(error) => return Verdict::Cannot(format!("it cannot be read: {error}")),
         };
