@@ -10,7 +10,7 @@ use super::left::Note;
 use super::list;
 use super::message::{Play, Task};
 use super::run::{self, Performance, Summoned};
-use super::{Limit, RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts};
+use super::{Limit, Network, RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts};
 use crate::opened;
 use crate::process::Surroundings;
 use dryad_protocol::path::FilePath;
@@ -42,6 +42,7 @@ pub(super) async fn rehearse(
         store: FilePath::new(&store),
         room: request.quota,
         notes: opened::kept_in().map(FilePath::new),
+        network: request.network == Network::Allow,
         play,
     };
     Note::new(request, surroundings, Rung::Journal).leave_in(&claim).map_err(RehearsalError::Layers)?;

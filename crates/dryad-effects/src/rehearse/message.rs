@@ -42,6 +42,8 @@ pub(super) enum Task {
         room: u64,
         /// Where it is noted what is open for a moment.
         notes: Option<FilePath>,
+        /// Whether it may use the network.
+        network: bool,
         /// The command.
         play: Play,
     },

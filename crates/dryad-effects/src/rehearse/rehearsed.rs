@@ -3,7 +3,7 @@
 use super::capture::{self, Content, NotCarried, OutsideWrite};
 use super::layers::Claim;
 use super::places::Scene;
-use super::{Rung, message};
+use super::{Network, Rung, message};
 use crate::bearing::Bearing;
 use crate::contents::Contents;
 use crate::vault::{Vault, VaultError};
@@ -79,6 +79,8 @@ pub enum Limit {
     Foreign(PathBuf),
     /// What the command changed here cannot be told from what others did, and was not looked at.
     Shared(PathBuf),
+    /// The command really ran, and nothing kept it from the network.
+    Networked,
     /// The command really ran, and nothing kept it from deleting files outside the granted roots; why.
     NoFloor(String),
 }
@@ -193,6 +195,11 @@ impl Rehearsed {
         contents
     }
 
+    /// Whether the command had the network, if this is what was wanted.
+    pub fn network(&self, wanted: Network) -> Network {
+        if self.limits.contains(&Limit::Networked) { Network::Allow } else { wanted }
+    }
+
     /// Removes everything the rehearsal wrote, and what it kept. Dropping does the same, but for what a command has
     /// really changed and nobody has recorded: the next start does that.
     pub fn discard(self) {
@@ -226,6 +233,7 @@ impl fmt::Display for Limit {
             Self::Shared(path) => {
                 write!(formatter, "changes in {} were not looked at: others work there, too", path.display())
             }
+            Self::Networked => formatter.write_str("the network was on: nothing keeps a command from it on this rung"),
             Self::NoFloor(why) => formatter.write_str(why),
         }
     }

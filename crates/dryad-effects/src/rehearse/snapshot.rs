@@ -14,7 +14,7 @@ use super::capture::Captured;
 use super::kept::{self, Before, Kept, Saved};
 use super::layers::{Base, Claim, sweep};
 use super::left::Note;
-use super::{Limit, RehearsalError, RehearsalRequest, Rehearsed, Rung};
+use super::{Limit, Network, RehearsalError, RehearsalRequest, Rehearsed, Rung};
 use crate::landlock::Floor;
 use crate::opened;
 use crate::process::{self, Surroundings};
@@ -93,7 +93,7 @@ pub(super) async fn rehearse(
     let shared: Vec<Limit> = snapshot.shared.iter().cloned().map(Limit::Shared).collect();
     let captured = blocking(move || snapshot.compare()).await?.map_err(RehearsalError::Capture)?;
     let Captured { changes, contents, not_carried, .. } = captured;
-    let limits = floor.err().map(|error| Limit::NoFloor(error.to_string())).into_iter().chain(shared).collect();
+    let limits = request.limits_of_real_run(floor).into_iter().chain(shared).collect();
     let _claims = vec![claim];
     Ok(Rehearsed { changes, contents, not_carried, limits, _claims, ..Rehearsed::of(outcome, Rung::Snapshot) })
 }
@@ -123,6 +123,12 @@ impl RehearsalRequest {
         let there = |path: &&PathBuf| path.exists();
         let places: Vec<PathBuf> = self.roots.iter().chain(&self.deletable).filter(there).cloned().collect();
         Floor::new(&places)
+    }
+
+    /// What a command that really runs, with nobody watching it, was not kept from.
+    pub(super) fn limits_of_real_run(&self, floor: Result<Floor, crate::landlock::FloorError>) -> Vec<Limit> {
+        let no_floor = floor.err().map(|error| Limit::NoFloor(error.to_string()));
+        no_floor.into_iter().chain((self.network == Network::None).then_some(Limit::Networked)).collect()
     }
 }
 
