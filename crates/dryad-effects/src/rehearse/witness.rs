@@ -25,7 +25,7 @@ use dryad_protocol::path::FilePath;
 use names::Names;
 use spot::Spot;
 use std::collections::HashMap;
-use std::fs::Metadata;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,8 @@ pub(super) struct Witness {
     store: Store,
     kept: HashMap<PathBuf, Before>,
     names: Names,
-    outside: Vec<Written>,
+    /// What may have been written elsewhere, and how it was before.
+    outside: Vec<(Written, Option<Appearance>)>,
     ledger: Ledger,
     list: List,
 }
@@ -66,7 +67,9 @@ impl Witness {
     /// What was written outside the roots; what was saved is on the list.
     pub(super) fn testify(&mut self) -> io::Result<Vec<Written>> {
         self.list.finish()?;
-        Ok(std::mem::take(&mut self.outside))
+        // A call that was seen may have been refused.
+        let is_changed = |(written, before): &(Written, Option<Appearance>)| look_at(written.path.as_path()) != *before;
+        Ok(self.outside.drain(..).filter(is_changed).map(|(written, _)| written).collect())
     }
 
     /// Something may come where nothing stands.
@@ -242,12 +245,21 @@ impl Witness {
         if self.roots.iter().any(|root| path.starts_with(root)) {
             return self.is_granted(path);
         }
-        let is_known = self.outside.iter().any(|written| written.path.as_path() == path);
+        let is_known = self.outside.iter().any(|(written, _)| written.path.as_path() == path);
         if !is_known && self.outside.len() < MOST_OUTSIDE && !FLEETING.iter().any(|place| path.starts_with(place)) {
-            self.outside.push(Written { path: FilePath::new(path), created });
+            self.outside.push((Written { path: FilePath::new(path), created }, look_at(path)));
         }
         false
     }
+}
+
+/// What tells that something outside was changed.
+type Appearance = ([u64; 3], [i64; 4]);
+
+fn look_at(path: &Path) -> Option<Appearance> {
+    let facts = fs::symlink_metadata(path).ok()?;
+    let which = [facts.dev(), facts.ino(), facts.len()];
+    Some((which, [facts.mtime(), facts.mtime_nsec(), facts.ctime(), facts.ctime_nsec()]))
 }
 
 impl Judge for Witness {

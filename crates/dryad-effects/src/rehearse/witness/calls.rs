@@ -44,6 +44,7 @@ impl Witness {
             libc::SYS_truncate => self.at(process, (here, a), Last::Followed, Self::rewritten),
             libc::SYS_fchmod => self.descriptor(process, a),
             libc::SYS_fchmodat | FCHMODAT2 => self.at(process, (a, b), Last::Followed, Self::dressed),
+            libc::SYS_bind => self.bind(process, b, c),
             libc::SYS_utimensat if b == 0 => self.descriptor(process, a),
             libc::SYS_utimensat if d & libc::AT_SYMLINK_NOFOLLOW as u64 == 0 => {
                 self.at(process, (a, b), Last::Followed, Self::dressed);
@@ -86,6 +87,17 @@ impl Witness {
             Ok(from) => self.gets_name(&from, &to),
             // A file that was made without a name has none to be found under.
             Err(_) => self.comes(&to),
+        }
+    }
+
+    /// A socket may get a name.
+    fn bind(&mut self, process: u32, address: u64, length: u64) {
+        let mut family = [0; 2];
+        let is_read = task::read_memory(process, address, &mut family).is_ok_and(|count| count == family.len());
+        // A name that begins with a zero is no path but a word that the kernel keeps; that is an empty path to us.
+        if is_read && i32::from(u16::from_ne_bytes(family)) == libc::AF_UNIX && length > family.len() as u64 {
+            let path = (libc::AT_FDCWD as u64, address + family.len() as u64);
+            self.at(process, path, Last::Itself, Self::comes);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Commands that really run, in trees that make it hard to take them back.
 
 use super::{print, scene};
-use crate::scene::{Outcome, Scene, finish};
+use crate::scene::{Outcome, Scene, finish, names};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
@@ -175,5 +175,61 @@ fn names_outside_the_roots_are_told() {
             (scene.read("a"), scene.read("c"), scene.read("f")),
             ("orig\n".into(), "orig\n".into(), "orig\n".into())
         );
+    }
+}
+
+#[test]
+fn a_file_that_gave_way_to_a_pipe_or_a_socket_is_brought_back_beside_it() {
+    let socket = "rm a; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"a\")'";
+    for rung in ["journal", "snapshot"] {
+        for command in ["rm a; mkfifo a", "mkfifo p; mv p a", socket] {
+            let scene = prepared("echo precious > a");
+            let done = on(&scene, rung, &["try", "--apply", "--", command]);
+            assert!(done.code == Some(0) && done.stderr.contains("a: a pipe, socket or device was made"), "{done:?}");
+            let undone = on(&scene, rung, &["undo"]);
+            let beside = names(&scene.work()).into_iter().find(|name| name.starts_with("a.before-")).unwrap();
+            assert!(undone.code != Some(0) && undone.stdout.contains(&beside), "{rung} {command}: {undone:?}");
+            assert_eq!(scene.read(&beside), "precious\n");
+        }
+        let scene = prepared("echo precious > a");
+        assert_eq!(on(&scene, rung, &["try", "--apply", "--", "rm a; mkfifo a"]).code, Some(0));
+        shell(&scene, "rm a");
+        on(&scene, rung, &["undo"]).done();
+        assert_eq!(scene.read("a"), "precious\n");
+    }
+}
+
+#[test]
+fn a_socket_that_was_made_is_told_and_what_the_floor_refused_is_not() {
+    let scene = prepared("mkdir ../outside; echo o > ../outside/o; echo p > ../outside/p");
+    let command = "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'; \
+                   mv ../outside/o ../outside/zz; rm ../outside/p; echo more >> ../outside/p; echo q > ../outside/q";
+    let done = on(&scene, "journal", &["try", "--apply", "--", command]);
+    assert!(done.stderr.contains("s: a pipe, socket or device was made"), "{done:?}");
+    let outside = done.stderr.split("written outside").nth(1).unwrap().split("\n\n").next().unwrap();
+    let told = ["outside/o", "outside/zz", "outside/p", "outside/q"].map(|name| outside.contains(name));
+    assert_eq!(told, [false, false, true, true], "{done:?}");
+}
+
+#[test]
+fn the_network_is_off_or_said_to_be_on() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    for (rung, code, said, json) in
+        [("journal", 1, "rung: journal, network off", "none"), ("snapshot", 0, "rung: snapshot, network on", "allow")]
+    {
+        let scene = scene();
+        let command = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
+        let done = on(&scene, rung, &["try", "--apply", "--net", "none", "--", &command]);
+        assert!(done.code == Some(code) && done.stderr.contains(said), "{done:?}");
+        assert_eq!(done.stderr.contains("nothing keeps a command from it"), code == 0, "{done:?}");
+        let done = on(&scene, rung, &["try", "--apply", "--net", "none", "--json", "--", &command]);
+        let value: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+        assert_eq!((&value["network"], done.code), (&json.into(), Some(code)), "{done:?}");
+        // What stays on this machine needs no network.
+        let local = "python3 -c 'import socket; socket.socketpair(); socket.socket(socket.AF_UNIX)'";
+        assert_eq!(on(&scene, rung, &["try", "--apply", "--net", "none", "--", local]).code, Some(0));
+        let allowed = on(&scene, rung, &["try", "--apply", "--net", "allow", "--", &command]);
+        assert!(allowed.code == Some(0) && allowed.stderr.contains("network on"), "{allowed:?}");
     }
 }
