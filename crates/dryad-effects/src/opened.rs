@@ -11,12 +11,13 @@
 
 mod notes;
 
+pub(crate) use notes::kept_in;
 pub use notes::{keep_in, restore};
 
 use crate::disk;
 use notes::Noted;
 use rustix::process::geteuid;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,41 @@ struct Opened {
 /// the lasting ones of `path` itself if they were not these.
 pub(crate) fn reading<T>(path: &Path, read: impl Fn(Option<u32>) -> io::Result<T>) -> io::Result<T> {
     retried(path, LOOK, |opened| read(opened.iter().find(|opened| opened.path == path).map(|opened| opened.mode)))
+}
+
+/// What stands at `path`, whatever the bits of one's own directories above it say.
+///
+/// # Errors
+///
+/// When nothing stands there, or what is in the way is another's.
+pub fn facts(path: &Path) -> io::Result<Metadata> {
+    passing(path, || fs::symlink_metadata(path))
+}
+
+/// Looks at `path` without reading what it holds: it is not opened itself, only what is in the way.
+pub(crate) fn passing<T>(path: &Path, look: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    reading(path.parent().unwrap_or(path), |_| look())
+}
+
+/// What lies in a directory, whatever its bits and those of one's own directories above it say.
+///
+/// # Errors
+///
+/// When there is no such directory, or it or what is in the way is another's.
+pub fn entries(directory: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
+    reading(directory, |_| {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            match entry.metadata() {
+                Ok(facts) => entries.push((entry.path(), facts)),
+                // It went meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(entries)
+    })
 }
 
 /// Changes what is in the directory of `path`, in which dryad has put something before.

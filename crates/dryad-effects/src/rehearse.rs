@@ -181,7 +181,7 @@ async fn run_directly(
 ) -> Result<Rehearsed, RehearsalError> {
     let floor = request.floor();
     let outcome = process::run_above(floor.as_ref().ok(), &request.command, surroundings, cancel, on_update).await?;
-    let limits = floor.err().map(|error| Limit::NoFloor(error.to_string())).into_iter().collect();
+    let limits = request.limits_of_real_run(floor);
     Ok(Rehearsed { limits, ..Rehearsed::of(outcome, Rung::Direct) })
 }
 

@@ -125,8 +125,14 @@ pub(crate) fn units(changes: &ChangeSet) -> Result<Vec<Unit>, ApplyError> {
             units.push(Unit { step, changes: vec![change.clone()], slot: PathBuf::new(), berth: Berth::Beside });
         }
     }
-    units.sort_by_cached_key(|unit| (unit.step, Reverse(unit.path().components().count())));
+    units.sort_by_cached_key(|unit| (unit.step, rank(unit)));
     Ok(units)
+}
+
+/// The deepest first; but a closed directory is opened before those in it can be.
+fn rank(unit: &Unit) -> Result<usize, Reverse<usize>> {
+    let depth = unit.path().components().count();
+    if unit.step == Step::Open { Ok(depth) } else { Err(Reverse(depth)) }
 }
 
 fn step_of(change: &Change) -> Option<Step> {

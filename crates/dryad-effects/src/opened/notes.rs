@@ -41,6 +41,11 @@ pub fn keep_in(directory: &Path) {
     *DIRECTORY.lock().unwrap_or_else(PoisonError::into_inner) = Some(directory.to_owned());
 }
 
+/// Where notes are kept, for a process that does the same on behalf of this one.
+pub(crate) fn kept_in() -> Option<PathBuf> {
+    DIRECTORY.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
 impl Noted {
     /// Adds something that is about to be opened.
     pub(super) fn add(&mut self, path: &Path, facts: &Metadata, opened: u32) {
@@ -65,7 +70,7 @@ impl Noted {
 }
 
 fn begin() -> Option<(PathBuf, File)> {
-    let directory = DIRECTORY.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+    let directory = kept_in()?;
     make_private_directory(&directory).ok()?;
     let path = directory.join(std::process::id().to_string());
     let file = disk::open_append(&path).ok()?;

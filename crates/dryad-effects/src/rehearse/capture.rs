@@ -54,6 +54,8 @@ pub enum Uncarried {
     SpecialFileStays,
     /// What stood there was really changed, and could not be kept.
     Lost,
+    /// What stands there came from where it could not be kept: there is no other copy of it.
+    OnlyCopy,
     /// What stands there cannot be read, so that it could not be brought back.
     Unreadable,
     /// The real directory is another's and does not allow it: it is closed, or its sticky bit protects others' files.
@@ -62,6 +64,8 @@ pub enum Uncarried {
     HardLink,
     /// The file had other names: run directly, the command would have changed them all.
     HardLinkBroken,
+    /// The file was really written to, and has names outside the granted roots that an undo does not reach.
+    NamesElsewhere,
     /// Owner or group were changed, and nothing else.
     Owner,
     /// Extended attributes were changed, and nothing else.
@@ -139,12 +143,16 @@ impl fmt::Display for NotCarried {
             Uncarried::SpecialFileGone => "a pipe, socket or device is gone and cannot be brought back",
             Uncarried::SpecialFileStays => "a pipe, socket or device was made; an undo leaves it there",
             Uncarried::Lost => "its former content could not be kept and cannot be brought back",
+            Uncarried::OnlyCopy => "it is what could not be kept elsewhere; an undo leaves it there",
             Uncarried::Unreadable => "it cannot be read, so it is left alone",
             Uncarried::Forbidden => {
                 "the directory belongs to somebody else and does not allow it, so it is left as it is"
             }
             Uncarried::HardLink => "it becomes a file of its own instead of a second name",
             Uncarried::HardLinkBroken => "its other names keep the old content",
+            Uncarried::NamesElsewhere => {
+                "it has other names outside the granted roots; an undo leaves those as they are now"
+            }
             Uncarried::Owner => "a change of owner or group alone is left out",
             Uncarried::Attributes => "a change of extended attributes alone is left out",
         };

@@ -6,7 +6,7 @@
 use super::channel::{Inbox, send};
 use super::first;
 use super::message::{Answer, Failure, Stage, Task};
-use super::{ahead, calls, notify, trial, witnessed};
+use super::{Network, ahead, calls, notify, trial, witnessed};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_parent_process_death_signal, waitpid};
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -45,8 +45,9 @@ fn serve() -> io::Result<()> {
             };
             in_namespaces(stage, earlier.as_ref(), &control, perform, meanwhile)
         }
-        Task::Journal { roots, deletable, store, room, play } => {
-            let places = witnessed::Places { roots, deletable, store, room: *room };
+        Task::Journal { roots, deletable, store, room, notes, network, play } => {
+            let network = if *network { Network::Allow } else { Network::None };
+            let places = witnessed::Places { roots, deletable, store, room: *room, notes: notes.as_ref(), network };
             let answer = witnessed::perform(&places, play, &control);
             send(&control, &answer.unwrap_or_else(Answer::Failed), &[])
         }

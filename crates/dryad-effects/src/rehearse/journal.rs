@@ -10,7 +10,8 @@ use super::left::Note;
 use super::list;
 use super::message::{Play, Task};
 use super::run::{self, Performance, Summoned};
-use super::{Limit, RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts};
+use super::{Limit, Network, RehearsalError, RehearsalRequest, Rehearsed, Rung, attempts};
+use crate::opened;
 use crate::process::Surroundings;
 use dryad_protocol::path::FilePath;
 use std::io;
@@ -40,6 +41,8 @@ pub(super) async fn rehearse(
         deletable: real(&request.deletable),
         store: FilePath::new(&store),
         room: request.quota,
+        notes: opened::kept_in().map(FilePath::new),
+        network: request.network == Network::Allow,
         play,
     };
     Note::new(request, surroundings, Rung::Journal).leave_in(&claim).map_err(RehearsalError::Layers)?;

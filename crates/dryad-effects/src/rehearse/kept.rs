@@ -3,11 +3,13 @@
 use super::capture::{Captured, Content, NotCarried, Uncarried};
 use super::doors;
 use crate::fingerprint::{image_at, modified};
+use crate::opened;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::{FileImage, Image};
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::FileTime;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -19,6 +21,9 @@ pub(super) struct Kept {
     pub(super) path: FilePath,
     pub(super) before: Before,
 }
+
+/// A file's device and inode.
+pub(super) type Identity = (u64, u64);
 
 /// What stood at a path.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -41,8 +46,13 @@ pub(super) enum Before {
         mode: u32,
         /// When it was last modified.
         modified: Option<FileTime>,
+        /// Which file it was.
+        identity: Identity,
         /// Where its content is.
         content: Saved,
+        /// Whether it was written to, and has names outside the granted roots.
+        #[serde(default)]
+        elsewhere: bool,
     },
     /// Something that cannot be brought back.
     Special,
@@ -68,26 +78,47 @@ impl Before {
         } else if kind.is_symlink() {
             Self::Symlink { target: FilePath::new(std::fs::read_link(path)?) }
         } else if kind.is_file() {
-            Self::File { mode: facts.mode() & 0o7777, modified: modified(facts), content }
+            let (mode, identity) = (facts.mode() & 0o7777, (facts.dev(), facts.ino()));
+            Self::File { mode, modified: modified(facts), identity, content, elsewhere: false }
         } else {
             Self::Special
         })
     }
 }
 
+impl Before {
+    /// Which file it was, if its content is kept nowhere.
+    fn lost(&self) -> Option<Identity> {
+        let Self::File { identity, content, .. } = self else { return None };
+        let is_lost = match content {
+            Saved::InPlace => false,
+            Saved::At(copy) => !copy.as_path().exists(),
+            Saved::Lost => true,
+        };
+        is_lost.then_some(*identity)
+    }
+}
+
+fn identity_at(path: &FilePath) -> Option<Identity> {
+    opened::facts(path.as_path()).ok().map(|facts| (facts.dev(), facts.ino()))
+}
+
 /// Compares what stood with what stands, and makes changes of what differs.
 pub(super) fn changes(kept: Vec<Kept>) -> io::Result<Captured> {
     let mut captured = Captured::default();
     let mut changes = Vec::new();
+    let lost: HashSet<Identity> = kept.iter().filter_map(|kept| kept.before.lost()).collect();
     for Kept { path, before } in kept {
         let mut leave_out = |what: Uncarried| captured.not_carried.push(NotCarried { path: path.clone(), what });
         let after = match image_at(path.as_path()) {
             Ok(after) => after,
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                if !matches!(before, Before::Special) {
-                    leave_out(Uncarried::SpecialFileStays);
+                if matches!(before, Before::Special) {
+                    continue;
                 }
-                continue;
+                leave_out(Uncarried::SpecialFileStays);
+                // What stood there is gone all the same.
+                Image::Absent
             }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 leave_out(Uncarried::Unreadable);
@@ -95,12 +126,17 @@ pub(super) fn changes(kept: Vec<Kept>) -> io::Result<Captured> {
             }
             Err(error) => return Err(error),
         };
+        if !lost.is_empty() && before.lost().is_none() && identity_at(&path).is_some_and(|now| lost.contains(&now)) {
+            leave_out(Uncarried::OnlyCopy);
+            continue;
+        }
         let is_special = matches!(before, Before::Special);
+        let is_elsewhere = matches!(before, Before::File { elsewhere: true, .. });
         let Some((before, file)) = before_image(before, &after)? else {
             leave_out(if is_special { Uncarried::SpecialFileGone } else { Uncarried::Lost });
             continue;
         };
-        let change = Change { path, before, after };
+        let change = Change { path: path.clone(), before, after };
         if change.ends_as_it_began() {
             continue;
         }
@@ -109,6 +145,9 @@ pub(super) fn changes(kept: Vec<Kept>) -> io::Result<Captured> {
         {
             let content = Content { path: change.path.clone(), blob, file: file.as_path().to_owned() };
             captured.contents.push(content);
+            if is_elsewhere {
+                leave_out(Uncarried::NamesElsewhere);
+            }
         }
         changes.push(change);
     }
@@ -123,7 +162,7 @@ fn before_image(before: Before, after: &Image) -> io::Result<Option<(Image, Opti
         Before::Absent => Some((Image::Absent, None)),
         Before::Directory { mode } => Some((Image::Directory { mode }, None)),
         Before::Symlink { target } => Some((Image::Symlink { target }, None)),
-        Before::File { mode, modified, content } => match content {
+        Before::File { mode, modified, content, .. } => match content {
             Saved::At(copy) => match image_at(copy.as_path())? {
                 Image::File(file) => Some((Image::File(FileImage { mode, modified, ..file }), Some(copy))),
                 Image::Absent | Image::Symlink { .. } | Image::Directory { .. } => None,

@@ -40,6 +40,10 @@ pub(super) enum Task {
         store: FilePath,
         /// Bytes that copies may take.
         room: u64,
+        /// Where it is noted what is open for a moment.
+        notes: Option<FilePath>,
+        /// Whether it may use the network.
+        network: bool,
         /// The command.
         play: Play,
     },

@@ -17,9 +17,8 @@ use ledger::Ledger;
 use rename::Mover;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
@@ -157,10 +156,10 @@ fn answer(listener: &OwnedFd, id: u64, verdict: Verdict) -> io::Result<()> {
 
 /// Makes a connection that sends nothing to anybody. Where another supervisor answers such calls, it is not heard here.
 pub(super) fn knock() {
-    let discard = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9);
-    if let Ok(socket) = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None) {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None);
+    if let (Ok(socket), Ok(nobody)) = (socket, SocketAddrUnix::new("/proc/nobody")) {
         // Whether it comes about says nothing.
-        connect(&socket, &discard).ok();
+        connect(&socket, &nobody).ok();
     }
 }
 

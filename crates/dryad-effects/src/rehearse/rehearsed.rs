@@ -3,7 +3,7 @@
 use super::capture::{self, Content, NotCarried, OutsideWrite};
 use super::layers::Claim;
 use super::places::Scene;
-use super::{Rung, message};
+use super::{Network, Rung, message};
 use crate::bearing::Bearing;
 use crate::contents::Contents;
 use crate::opened;
@@ -80,6 +80,8 @@ pub enum Limit {
     Foreign(PathBuf),
     /// What the command changed here cannot be told from what others did, and was not looked at.
     Shared(PathBuf),
+    /// The command really ran, and nothing kept it from the network.
+    Networked,
     /// The command really ran, and nothing kept it from deleting files outside the granted roots; why.
     NoFloor(String),
 }
@@ -144,10 +146,20 @@ impl Rehearsed {
     ///
     /// When it fails, what has not been moved stays where it is, and can be moved later.
     pub fn hand_over(&self, vault: &Vault) -> Result<(), VaultError> {
+        let mut wanted: HashMap<&Path, usize> = HashMap::new();
+        for content in &self.contents {
+            *wanted.entry(&content.file).or_default() += 1;
+        }
         for content in &self.contents {
             // An attribute too many does less harm than a change that is not applied.
             capture::strip(&content.file).ok();
-            vault.absorb(&content.file, content.blob)?;
+            let left = wanted.entry(&content.file).or_default();
+            *left -= 1;
+            // Several names of one file were kept as one.
+            match *left {
+                0 => vault.absorb(&content.file, content.blob)?,
+                _ => vault.put_file(&content.file, content.blob)?,
+            }
         }
         Ok(())
     }
@@ -190,6 +202,11 @@ impl Rehearsed {
         contents
     }
 
+    /// Whether the command had the network, if this is what was wanted.
+    pub fn network(&self, wanted: Network) -> Network {
+        if self.limits.contains(&Limit::Networked) { Network::Allow } else { wanted }
+    }
+
     /// Removes everything the rehearsal wrote, and what it kept. Dropping does the same, but for what a command has
     /// really changed and nobody has recorded: the next start does that.
     pub fn discard(self) {
@@ -223,6 +240,7 @@ impl fmt::Display for Limit {
             Self::Shared(path) => {
                 write!(formatter, "changes in {} were not looked at: others work there, too", path.display())
             }
+            Self::Networked => formatter.write_str("the network was on: nothing keeps a command from it on this rung"),
             Self::NoFloor(why) => formatter.write_str(why),
         }
     }

@@ -14,15 +14,16 @@ use super::capture::Captured;
 use super::kept::{self, Before, Kept, Saved};
 use super::layers::{Base, Claim, sweep};
 use super::left::Note;
-use super::{Limit, RehearsalError, RehearsalRequest, Rehearsed, Rung};
+use super::{Limit, Network, RehearsalError, RehearsalRequest, Rehearsed, Rung};
 use crate::bearing;
 use crate::landlock::Floor;
+use crate::opened;
 use crate::process::{self, Surroundings};
 use dryad_protocol::path::FilePath;
 use dryad_protocol::time::FileTime;
 use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, Metadata, Permissions};
 use std::io;
@@ -42,6 +43,8 @@ struct Facts {
     mode: u32,
     device: u64,
     inode: u64,
+    #[serde(default)]
+    links: u64,
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
@@ -91,7 +94,7 @@ pub(super) async fn rehearse(
     let shared: Vec<Limit> = snapshot.shared.iter().cloned().map(Limit::Shared).collect();
     let captured = blocking(move || snapshot.compare()).await?.map_err(RehearsalError::Capture)?;
     let Captured { changes, contents, not_carried, .. } = captured;
-    let limits = floor.err().map(|error| Limit::NoFloor(error.to_string())).into_iter().chain(shared).collect();
+    let limits = request.limits_of_real_run(floor).into_iter().chain(shared).collect();
     let _claims = vec![claim];
     Ok(Rehearsed { changes, contents, not_carried, limits, _claims, ..Rehearsed::of(outcome, Rung::Snapshot) })
 }
@@ -122,6 +125,12 @@ impl RehearsalRequest {
         let places: Vec<PathBuf> = self.roots.iter().chain(&self.deletable).filter(there).cloned().collect();
         Floor::new(&places)
     }
+
+    /// What a command that really runs, with nobody watching it, was not kept from.
+    pub(super) fn limits_of_real_run(&self, floor: Result<Floor, crate::landlock::FloorError>) -> Vec<Limit> {
+        let no_floor = floor.err().map(|error| Limit::NoFloor(error.to_string()));
+        no_floor.into_iter().chain((self.network == Network::None).then_some(Limit::Networked)).collect()
+    }
 }
 
 impl Snapshot {
@@ -142,7 +151,7 @@ impl Snapshot {
         let left_out = request.hidden.iter().chain([&request.state]).filter_map(|path| path.canonicalize().ok());
         let left_out: Vec<PathBuf> = left_out.collect();
         let (look, closed) = look(&roots, &left_out)?;
-        let snapshot = Self { roots, shared, look, closed, store, left_out };
+        let mut snapshot = Self { roots, shared, look, closed, store, left_out };
         snapshot.keep_copies(request)?;
         Ok(snapshot)
     }
@@ -163,24 +172,25 @@ impl Snapshot {
     }
 
     /// Copies what is not kept yet, as far as there is room, and drops copies of what is no longer there.
-    fn keep_copies(&self, request: &RehearsalRequest) -> io::Result<()> {
-        let mut old: HashSet<OsString> =
+    fn keep_copies(&mut self, request: &RehearsalRequest) -> io::Result<()> {
+        let kept: HashSet<OsString> =
             fs::read_dir(&self.store)?.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
-        let mut room = request.quota;
-        for (path, facts) in self.look.iter().filter(|(_, facts)| facts.is_file() || facts.is_symlink()) {
-            let name = name_of(facts);
+        let (mut room, mut needed) = (request.quota, HashSet::new());
+        for (path, facts) in self.look.iter_mut().filter(|(_, facts)| facts.is_file() || facts.is_symlink()) {
             let Some(left) = room.checked_sub(facts.size) else { continue };
             room = left;
-            if !old.remove(name.as_os_str()) {
+            let name = name_of(facts);
+            if !kept.contains(name.as_os_str()) {
                 // What cannot be read cannot be brought back; the comparison says so.
-                copy(path, facts, &self.store.join(name)).ok();
+                copy(path, facts, &self.store).ok();
             }
+            needed.insert(name_of(facts));
         }
         // What a command changed of which there is no record yet is still needed.
         if Claim::any_note(&request.state) {
             return Ok(());
         }
-        for name in old {
+        for name in kept.difference(&needed) {
             fs::remove_file(self.store.join(name)).ok();
         }
         Ok(())
@@ -190,9 +200,18 @@ impl Snapshot {
     fn compare(self) -> io::Result<Captured> {
         let (now, _) = look(&self.roots, &self.left_out)?;
         let differs = |path: &PathBuf, before: &Facts| now.get(path).is_none_or(|after| is_changed(before, after));
+        let mut names: HashMap<(u64, u64), u64> = HashMap::new();
+        for facts in self.look.values().filter(|facts| facts.links > 1) {
+            *names.entry(facts.identity()).or_default() += 1;
+        }
         let mut touched = Vec::new();
         for (path, facts) in self.look.iter().filter(|(path, facts)| differs(path, facts)) {
-            touched.push(Kept { path: FilePath::new(path), before: before(&self.store, facts) });
+            let mut before = before(&self.store, facts);
+            let is_same = now.get(path).is_some_and(|after| after.identity() == facts.identity());
+            if let Before::File { elsewhere, .. } = &mut before {
+                *elsewhere = is_same && names.get(&facts.identity()).is_some_and(|count| facts.links > *count);
+            }
+            touched.push(Kept { path: FilePath::new(path), before });
         }
         // What could not be seen before is not new because it can be seen now.
         let was_hidden = |path: &Path| path.ancestors().skip(1).any(|above| self.closed.contains(above));
@@ -214,7 +233,7 @@ fn before(store: &Path, facts: &Facts) -> Before {
     } else if facts.is_file() {
         let content = if copy.exists() { Saved::At(FilePath::new(copy)) } else { Saved::Lost };
         let modified = u32::try_from(facts.modified.1).ok().and_then(|rest| FileTime::new(facts.modified.0, rest));
-        Before::File { mode, modified, content }
+        Before::File { mode, modified, identity: facts.identity(), content, elsewhere: false }
     } else {
         Before::Special
     }
@@ -240,10 +259,16 @@ impl Facts {
             mode: metadata.mode(),
             device: metadata.dev(),
             inode: metadata.ino(),
+            links: metadata.nlink(),
             size: metadata.len(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
         }
+    }
+
+    /// What tells a file from all others.
+    fn identity(&self) -> (u64, u64) {
+        (self.device, self.inode)
     }
 
     fn is_dir(&self) -> bool {
@@ -263,44 +288,50 @@ impl Facts {
     }
 }
 
-/// Copies a file or a link under a name that appears when it is whole.
-fn copy(from: &Path, facts: &Facts, to: &Path) -> io::Result<()> {
+/// Copies a file or a link to a store, under a name that appears when it is whole. A file that had to be opened for that
+/// bears another time since.
+fn copy(from: &Path, facts: &mut Facts, store: &Path) -> io::Result<()> {
     if facts.is_symlink() {
-        return std::os::unix::fs::symlink(fs::read_link(from)?, to);
+        let target = opened::passing(from, || fs::read_link(from))?;
+        return std::os::unix::fs::symlink(target, store.join(name_of(facts)));
     }
-    let mut beside = to.as_os_str().to_owned();
-    beside.push(format!(".{}", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let copied = fs::copy(from, &beside)
+    let beside = store.join(format!("new.{}", std::process::id()));
+    let copied = opened::reading(from, |_| fs::copy(from, &beside))
         .and_then(|_| fs::set_permissions(&beside, Permissions::from_mode(0o600)))
-        .map(|()| bearing::hand_on(from, &beside))
-        .and_then(|()| fs::rename(&beside, to));
+        .and_then(|()| {
+            bearing::hand_on(from, &beside);
+            let now = Facts::of(&opened::facts(from)?);
+            if now == (Facts { changed: now.changed, ..*facts }) {
+                *facts = now;
+            }
+            fs::rename(&beside, store.join(name_of(facts)))
+        });
     copied.inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
-/// Everything in the roots, by path, and the directories whose entries cannot be seen.
+/// Everything in the roots, by path, and the directories of others whose entries cannot be seen.
 fn look(roots: &[PathBuf], left_out: &[PathBuf]) -> io::Result<(Look, HashSet<PathBuf>)> {
     let (mut look, mut closed) = (Look::new(), HashSet::new());
-    let mut todo = roots.to_vec();
-    while let Some(path) = todo.pop() {
-        let facts = match fs::symlink_metadata(&path) {
-            Ok(facts) => facts,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                closed.extend(path.parent().map(Path::to_owned));
-                continue;
-            }
+    let mut todo = Vec::new();
+    for root in roots {
+        match opened::facts(root) {
+            Ok(facts) => todo.push((root.clone(), facts)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
-        };
-        if facts.is_dir() && !left_out.contains(&path) {
-            match fs::read_dir(&path) {
-                Ok(entries) => todo.extend(entries.filter_map(|entry| Some(entry.ok()?.path()))),
+        }
+    }
+    while let Some((path, facts)) = todo.pop() {
+        if left_out.contains(&path) {
+            continue;
+        }
+        if facts.is_dir() {
+            match opened::entries(&path) {
+                Ok(entries) => todo.extend(entries),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(_) => drop(closed.insert(path.clone())),
             }
         }
-        if !left_out.contains(&path) {
-            look.insert(path, Facts::of(&facts));
-        }
+        look.insert(path, Facts::of(&facts));
     }
     Ok((look, closed))
 }

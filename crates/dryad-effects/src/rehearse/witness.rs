@@ -2,12 +2,17 @@
 //!
 //! The kernel asks before each system call that changes a file, a directory or a name; the answer is always that it
 //! may go on, once the before-image is safe. What only loses a name is kept under a second one, which costs nothing;
-//! what loses its bytes is copied. Only the first change of a path counts.
+//! what loses its bytes is copied. Only the first change of a path counts. What has several names is changed under all
+//! of them.
 //!
 //! Limitations: paths are read twice, by us and then by the kernel, so a program that wants to cheat can. Programs
-//! for another kind of machine are refused, because their calls have other numbers.
+//! for another kind of machine are refused, because their calls have other numbers. What cannot be looked at is not
+//! noted: the kernel refuses the same to the command.
 
 mod calls;
+mod names;
+mod spot;
+mod store;
 
 pub(super) use calls::FCHMODAT2;
 
@@ -16,13 +21,15 @@ use super::list::List;
 use super::message::Written;
 use super::notify::ledger::Ledger;
 use super::notify::{Judge, Verdict};
-use crate::bearing;
 use dryad_protocol::path::FilePath;
+use names::Names;
+use spot::Spot;
 use std::collections::HashMap;
-use std::fs::{self, Metadata, Permissions};
+use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use store::Store;
 
 /// Writes outside the roots that are told.
 const MOST_OUTSIDE: usize = 1000;
@@ -34,14 +41,11 @@ const FLEETING: [&str; 2] = ["/dev", "/proc"];
 #[derive(Debug)]
 pub(super) struct Witness {
     roots: Vec<PathBuf>,
-    store: PathBuf,
-    /// Bytes that copies may still take.
-    room: u64,
-    next: u64,
+    store: Store,
     kept: HashMap<PathBuf, Before>,
-    /// Files kept under a second name only, by device and inode.
-    linked: HashMap<(u64, u64), PathBuf>,
-    outside: Vec<Written>,
+    names: Names,
+    /// What may have been written elsewhere, and how it was before.
+    outside: Vec<(Written, Option<Appearance>)>,
     ledger: Ledger,
     list: List,
 }
@@ -52,11 +56,9 @@ impl Witness {
         Ok(Self {
             roots,
             list: List::begin(&store)?,
-            store,
-            room,
-            next: 0,
+            store: Store::new(store, room),
             kept: HashMap::new(),
-            linked: HashMap::new(),
+            names: Names::default(),
             outside: Vec::new(),
             ledger: Ledger::default(),
         })
@@ -65,90 +67,164 @@ impl Witness {
     /// What was written outside the roots; what was saved is on the list.
     pub(super) fn testify(&mut self) -> io::Result<Vec<Written>> {
         self.list.finish()?;
-        Ok(std::mem::take(&mut self.outside))
+        // A call that was seen may have been refused.
+        let is_changed = |(written, before): &(Written, Option<Appearance>)| look_at(written.path.as_path()) != *before;
+        Ok(self.outside.drain(..).filter(is_changed).map(|(written, _)| written).collect())
     }
 
     /// Something may come where nothing stands.
-    fn comes(&mut self, path: &Path) {
-        if fs::symlink_metadata(path).is_err() && self.concerns(path, true) {
-            self.remember(path, Before::Absent);
+    fn comes(&mut self, spot: &Spot) {
+        self.comes_where(spot, spot.facts());
+    }
+
+    fn comes_where(&mut self, spot: &Spot, facts: io::Result<Metadata>) {
+        let is_absent = facts.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        if is_absent && self.concerns(&spot.path, true) {
+            self.remember(&spot.path, Before::Absent);
         }
     }
 
     /// Bits or times of what stands there may change.
-    fn dressed(&mut self, path: &Path) {
-        let Ok(facts) = fs::symlink_metadata(path) else { return };
-        if self.concerns(path, false)
-            && !self.kept.contains_key(path)
-            && let Ok(before) = Before::look(path, &facts, Saved::InPlace)
+    fn dressed(&mut self, spot: &Spot) {
+        let Ok(facts) = spot.facts() else { return };
+        if self.concerns(&spot.path, false) {
+            self.dressed_as(spot, &facts);
+        }
+        for other in self.other_names(spot, &facts) {
+            self.dressed_as(&other, &facts);
+        }
+    }
+
+    fn dressed_as(&mut self, spot: &Spot, facts: &Metadata) {
+        if !self.kept.contains_key(&spot.path)
+            && let Ok(before) = Before::look(spot.reach(), facts, Saved::InPlace)
         {
-            self.remember(path, before);
+            self.remember(&spot.path, before);
         }
     }
 
     /// Bytes of the file there may change.
-    fn rewritten(&mut self, path: &Path) {
-        let Ok(facts) = fs::symlink_metadata(path) else { return };
-        if !facts.is_file() {
-            return;
+    fn rewritten(&mut self, spot: &Spot) {
+        let Some(mut facts) = spot.facts().ok().filter(Metadata::is_file) else { return };
+        if self.store.part_from_links(&facts) {
+            facts = spot.facts().unwrap_or(facts);
         }
-        self.part_from_links(&facts);
-        if self.concerns(path, false) {
-            self.save(path, &facts, |witness| witness.copy(path, facts.len()));
+        if self.concerns(&spot.path, false) {
+            self.save(spot, &facts, |store| store.copy(spot, &facts));
+        }
+        let others = self.other_names(spot, &facts);
+        let mut shared = None;
+        for other in &others {
+            self.save(other, &facts, |store| match &shared {
+                Some(copy) => Ok(PathBuf::clone(copy)),
+                None => store.copy(spot, &facts).inspect(|copy| shared = Some(copy.clone())),
+            });
+        }
+        let is_inside = u64::from(self.is_granted(&spot.path));
+        if self.links(&facts) > others.len() as u64 + is_inside {
+            self.has_names_elsewhere(spot, &others);
+        }
+    }
+
+    /// How many names a file has, but for those that it is kept under.
+    fn links(&self, facts: &Metadata) -> u64 {
+        facts.nlink() - u64::from(self.store.is_linked(facts))
+    }
+
+    /// The other names of a file in the roots.
+    fn other_names(&mut self, spot: &Spot, facts: &Metadata) -> Vec<Spot> {
+        if !facts.is_file() || self.links(facts) < 2 {
+            return Vec::new();
+        }
+        let mut names = self.names.of(facts, &self.roots, self.store.directory());
+        names.retain(|name| name.path != spot.path && self.is_granted(&name.path));
+        names
+    }
+
+    /// Notes of a file that is written to that it has names which cannot be brought back.
+    fn has_names_elsewhere(&mut self, spot: &Spot, others: &[Spot]) {
+        for path in others.iter().chain([spot]).map(|spot| &spot.path) {
+            if let Some(before) = self.kept.get_mut(path)
+                && let Before::File { elsewhere, .. } = before
+                && !*elsewhere
+            {
+                *elsewhere = true;
+                self.list.add(path, before);
+            }
         }
     }
 
     /// The name there may go, with everything below it.
-    fn goes(&mut self, path: &Path) {
-        let Ok(facts) = fs::symlink_metadata(path) else { return };
-        if !self.concerns(path, false) {
+    fn goes(&mut self, spot: &Spot) {
+        if let Ok(facts) = spot.facts() {
+            self.goes_with(spot, &facts);
+        }
+    }
+
+    fn goes_with(&mut self, spot: &Spot, facts: &Metadata) {
+        if !self.concerns(&spot.path, false) {
             return;
         }
-        self.save(path, &facts, |witness| witness.link(path, &facts));
+        self.save(spot, facts, |store| store.link(spot, facts));
         if facts.is_dir() {
-            for entry in fs::read_dir(path).into_iter().flatten().filter_map(Result::ok) {
-                self.goes(&entry.path());
+            for entry in spot.entries() {
+                // What lies below goes along, even where the one who moves it cannot look.
+                if let Ok(facts) = entry.facts_behind() {
+                    self.goes_with(&entry, &facts);
+                }
             }
         }
     }
 
     /// What lies at `from` may come to lie at `to`.
-    fn moves(&mut self, from: &Path, to: &Path) {
+    fn moves(&mut self, from: &Spot, to: &Spot) {
         self.goes(to);
         self.comes(to);
         self.goes(from);
-        let mut todo = vec![from.to_owned()];
-        while let Some(path) = todo.pop() {
-            if !fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_dir()) {
+        let mut todo = vec![(from.clone(), to.clone())];
+        while let Some((spot, comer)) = todo.pop() {
+            let Ok(facts) = spot.facts_behind() else { continue };
+            if facts.is_file() && self.links(&facts) > 1 {
+                self.names.note(&facts, &comer.path);
+            }
+            if !facts.is_dir() {
                 continue;
             }
-            for entry in fs::read_dir(&path).into_iter().flatten().filter_map(Result::ok) {
-                let below = entry.path();
-                if let Ok(rest) = below.strip_prefix(from) {
-                    self.comes(&to.join(rest));
-                }
-                todo.push(below);
+            for entry in spot.entries() {
+                let Ok(rest) = entry.path.strip_prefix(&from.path) else { continue };
+                let comer = to.below(rest);
+                self.comes_where(&comer, comer.facts_behind());
+                todo.push((entry, comer));
             }
         }
     }
 
+    /// What stands at `from` may get another name.
+    fn gets_name(&mut self, from: &Spot, to: &Spot) {
+        if let Ok(facts) = from.facts() {
+            self.names.note(&facts, &from.path);
+            self.names.note(&facts, &to.path);
+        }
+        self.comes(to);
+    }
+
     /// Notes what stands at a path, and a file's content in the way `keep` says, unless that is saved already.
-    fn save(&mut self, path: &Path, facts: &Metadata, keep: impl FnOnce(&mut Self) -> io::Result<PathBuf>) {
+    fn save(&mut self, spot: &Spot, facts: &Metadata, keep: impl FnOnce(&mut Store) -> io::Result<PathBuf>) {
         let is_bare = |before: &Before| matches!(before, Before::File { content: Saved::InPlace, .. });
-        if self.kept.get(path).is_some_and(|before| !is_bare(before)) {
+        if self.kept.get(&spot.path).is_some_and(|before| !is_bare(before)) {
             return;
         }
         let saved = match facts.is_file() {
-            true => keep(self).map_or(Saved::Lost, |slot| Saved::At(FilePath::new(slot))),
+            true => keep(&mut self.store).map_or(Saved::Lost, |slot| Saved::At(FilePath::new(slot))),
             false => Saved::InPlace,
         };
-        if let Some(before) = self.kept.get_mut(path) {
+        if let Some(before) = self.kept.get_mut(&spot.path) {
             if let Before::File { content, .. } = before {
                 *content = saved;
             }
-            self.list.add(path, before);
-        } else if let Ok(before) = Before::look(path, facts, saved) {
-            self.remember(path, before);
+            self.list.add(&spot.path, before);
+        } else if let Ok(before) = Before::look(spot.reach(), facts, saved) {
+            self.remember(&spot.path, before);
         }
     }
 
@@ -159,52 +235,31 @@ impl Witness {
         }
     }
 
+    /// Whether what is changed at a path can be brought back.
+    fn is_granted(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| path.starts_with(root)) && !path.starts_with(self.store.directory())
+    }
+
     /// Whether a path lies in a root. What is written elsewhere is noted.
     fn concerns(&mut self, path: &Path, created: bool) -> bool {
         if self.roots.iter().any(|root| path.starts_with(root)) {
-            return !path.starts_with(&self.store);
+            return self.is_granted(path);
         }
-        let is_known = self.outside.iter().any(|written| written.path.as_path() == path);
+        let is_known = self.outside.iter().any(|(written, _)| written.path.as_path() == path);
         if !is_known && self.outside.len() < MOST_OUTSIDE && !FLEETING.iter().any(|place| path.starts_with(place)) {
-            self.outside.push(Written { path: FilePath::new(path), created });
+            self.outside.push((Written { path: FilePath::new(path), created }, look_at(path)));
         }
         false
     }
+}
 
-    fn slot(&mut self) -> PathBuf {
-        self.next += 1;
-        self.store.join(self.next.to_string())
-    }
+/// What tells that something outside was changed.
+type Appearance = ([u64; 3], [i64; 4]);
 
-    fn copy(&mut self, path: &Path, size: u64) -> io::Result<PathBuf> {
-        self.room = self.room.checked_sub(size).ok_or(io::ErrorKind::QuotaExceeded)?;
-        let slot = self.slot();
-        fs::copy(path, &slot)?;
-        fs::set_permissions(&slot, Permissions::from_mode(0o600))?;
-        bearing::hand_on(path, &slot);
-        Ok(slot)
-    }
-
-    /// Keeps a file under a second name; where that cannot be, as a copy.
-    fn link(&mut self, path: &Path, facts: &Metadata) -> io::Result<PathBuf> {
-        let slot = self.slot();
-        if facts.nlink() > 1 || fs::hard_link(path, &slot).is_err() {
-            return self.copy(path, facts.len());
-        }
-        self.linked.insert((facts.dev(), facts.ino()), slot.clone());
-        Ok(slot)
-    }
-
-    /// Makes a copy of what is kept under a second name, before the file itself is written to.
-    fn part_from_links(&mut self, facts: &Metadata) {
-        let Some(slot) = self.linked.remove(&(facts.dev(), facts.ino())) else { return };
-        if let Ok(copy) = self.copy(&slot, facts.len()) {
-            fs::rename(copy, slot).ok();
-        } else {
-            // Better nothing than something else.
-            fs::remove_file(slot).ok();
-        }
-    }
+fn look_at(path: &Path) -> Option<Appearance> {
+    let facts = fs::symlink_metadata(path).ok()?;
+    let which = [facts.dev(), facts.ino(), facts.len()];
+    Some((which, [facts.mtime(), facts.mtime_nsec(), facts.ctime(), facts.ctime_nsec()]))
 }
 
 impl Judge for Witness {

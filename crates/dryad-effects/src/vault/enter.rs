@@ -8,6 +8,7 @@ use super::layout::Temporary;
 use super::{Vault, is_gone, remove_quietly};
 use crate::disk;
 use crate::fingerprint::{Stamp, blob_id};
+use crate::opened;
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
 use std::fs;
@@ -49,7 +50,8 @@ impl Vault {
     /// proves damaged, the slot's file replaces it under all its names. A file that has other hard links, or
     /// lies on another file system, is copied (and in both cases synced) before its slot is unlinked.
     ///
-    /// The owner is allowed to read it, if the mode did not say so; on an error the mode is as before.
+    /// The owner is allowed to read it, if the mode did not say so; on an error, or where it has other links, the mode is
+    /// as before.
     pub fn absorb(&self, slot: &Path, id: BlobId) -> Result<(), VaultError> {
         let metadata = fs::symlink_metadata(slot).map_err(io_error("look at", slot))?;
         if !metadata.is_file() {
@@ -64,8 +66,12 @@ impl Vault {
     }
 
     fn absorb_file(&self, slot: &Path, id: BlobId, mode: u32, links: u64) -> Result<(), VaultError> {
+        // Another name means that somebody can still change the file in place, and that its bits are not ours to change.
+        if links > 1 {
+            return self.absorb_copy(slot, id);
+        }
         let former = make_readable(slot, mode)?;
-        self.absorb_readable(slot, id, links).inspect_err(|_| {
+        self.absorb_readable(slot, id).inspect_err(|_| {
             if let Some(mode) = former {
                 disk::set_mode(slot, mode).ok();
             }
@@ -95,11 +101,7 @@ impl Vault {
         }
     }
 
-    fn absorb_readable(&self, slot: &Path, id: BlobId, links: u64) -> Result<(), VaultError> {
-        // Another name means that somebody can still change the file in place.
-        if links > 1 {
-            return self.absorb_copy(slot, id);
-        }
+    fn absorb_readable(&self, slot: &Path, id: BlobId) -> Result<(), VaultError> {
         match self.place(slot, id)? {
             Placed::Here => Ok(()),
             Placed::Elsewhere => self.absorb_copy(slot, id),
@@ -144,7 +146,8 @@ impl Vault {
 
     /// Takes in a file that cannot be moved.
     fn absorb_copy(&self, slot: &Path, id: BlobId) -> Result<(), VaultError> {
-        self.put_file_checked(slot, id)?;
+        let copied = opened::reading(slot, |_| open(slot).map(|_| self.put_file_checked(slot, id)));
+        copied.map_err(io_error("open", slot))??;
         let removed = self.settle(id).and_then(|()| disk::remove_file(slot).map_err(io_error("unlink", slot)));
         removed.inspect_err(|_| {
             self.forget(id).ok();

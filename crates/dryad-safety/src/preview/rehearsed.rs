@@ -90,7 +90,7 @@ impl Told<'_> {
             (false, true) => "it really ran; what it changed can be undone",
             (false, false) => "it really ran; what it changed is not known and cannot be undone",
         };
-        let network = match self.network {
+        let network = match rehearsed.network(self.network) {
             Network::Allow => "network on",
             Network::None => "network off",
         };

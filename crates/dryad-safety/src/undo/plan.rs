@@ -19,6 +19,7 @@ use crate::workspace::Workspace;
 use dryad_effects::bearings::Borne;
 use dryad_effects::beside::beside;
 use dryad_effects::contents::Contents;
+use dryad_effects::opened;
 use dryad_effects::texts::Texts;
 use dryad_effects::vault::Vault;
 use dryad_protocol::change_set::{Change, ChangeSet};
@@ -30,6 +31,7 @@ use managed::is_machine_managed;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What was done about one path, or would be.
@@ -161,6 +163,10 @@ impl Planner<'_> {
         // What is seen behind a link lies elsewhere.
         let seen = match look.now.filter(|_| !self.homes.is_behind_link(change.path.as_path())).transpose() {
             Ok(seen) => seen,
+            // A pipe, a socket or a device is never replaced.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput && change.before.blob().is_some() => {
+                return self.put_beside(change, &Image::Absent);
+            }
             // Whatever it is, it is the user's, and the other paths do not have to wait for it.
             Err(error) => return Verdict::Cannot(format!("it cannot be read: {error}")),
         };
@@ -244,9 +250,9 @@ impl Planner<'_> {
         // What would be a directory by now may be something else yet, even a link to another one.
         let is_there = !self.homes.is_linked(directory);
         let going = &self.going;
-        let entries = fs::read_dir(directory).into_iter().filter(|_| is_there).flatten().filter_map(Result::ok);
+        let entries = opened::entries(directory).into_iter().filter(|_| is_there).flatten();
         let is_gone = |path: &Path| matches!(self.foreseen.get(&FilePath::new(path)), Some(Image::Absent));
-        entries.map(|entry| entry.path()).any(|entry| !going.contains(entry.as_path()) && !is_gone(&entry))
+        entries.map(|(entry, _)| entry).any(|entry| !going.contains(entry.as_path()) && !is_gone(&entry))
             || self.foreseen.comers(directory).any(|path| !going.contains(path))
     }
 

@@ -5,6 +5,7 @@ mod descriptors;
 mod ended;
 mod git;
 mod on_terminal;
+mod really;
 mod user;
 
 use crate::rehearsal::print::{Print, print_of};

@@ -1,5 +1,6 @@
 //! The filter that makes the kernel ask.
 
+use super::super::Network;
 use super::super::calls::{checked, own};
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -17,8 +18,9 @@ const NATIVE: u32 = 0xc000_00f3;
 pub(in super::super) enum Watch {
     /// Moves of names, and connections.
     Moves,
-    /// Everything that changes a file, a directory or a name, and connections.
-    Changes,
+    /// Everything that changes a file, a directory or a name, and connections. Without the network there are only sockets that
+    /// stay on this machine.
+    Changes { network: Network },
 }
 
 /// Moves of names.
@@ -42,6 +44,7 @@ const CHANGES: &[libc::c_long] = &[
     libc::SYS_fchmodat,
     crate::rehearse::witness::FCHMODAT2,
     libc::SYS_utimensat,
+    libc::SYS_bind,
 ];
 
 /// Changes that only old machines have calls for.
@@ -106,7 +109,8 @@ fn install(flags: libc::c_ulong, filter: &libc::sock_fprog) -> io::Result<i64> {
     checked(result)
 }
 
-/// Asks about the watched calls, refuses the queues that would go round them, lets the rest pass.
+/// Asks about the watched calls, refuses the queues that would go round them, and sockets that lead to the network where
+/// that is not wanted, lets the rest pass.
 fn program(watch: Watch) -> Vec<libc::sock_filter> {
     let load = |offset: u32| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset);
     let give = |value: u32| statement(libc::BPF_RET | libc::BPF_K, value);
@@ -114,7 +118,7 @@ fn program(watch: Watch) -> Vec<libc::sock_filter> {
     // The calls of another kind of machine have other numbers, so that changes would go unseen.
     let (foreign, changes, opens) = match watch {
         Watch::Moves => (libc::SECCOMP_RET_ALLOW, [&[][..], &[][..]], &[][..]),
-        Watch::Changes => (no_such_call, [CHANGES, OLD_CHANGES], OPENS),
+        Watch::Changes { .. } => (no_such_call, [CHANGES, OLD_CHANGES], OPENS),
     };
     let mut program = vec![load(MACHINE), skip_if(NATIVE, 1), give(foreign), load(NUMBER)];
     for (number, argument) in opens {
@@ -124,6 +128,16 @@ fn program(watch: Watch) -> Vec<libc::sock_filter> {
             load(ARGUMENTS.0 + ARGUMENTS.1 * argument),
             libc::sock_filter { jf: 1, ..statement(jump, WRITING as u32) },
             give(libc::SECCOMP_RET_USER_NOTIF),
+            give(libc::SECCOMP_RET_ALLOW),
+        ]);
+    }
+    if watch == (Watch::Changes { network: Network::None }) {
+        program.extend([
+            skip_unless(libc::SYS_socket as u32, 5),
+            load(ARGUMENTS.0),
+            skip_if(libc::AF_UNIX as u32, 2),
+            skip_if(libc::AF_NETLINK as u32, 1),
+            give(libc::SECCOMP_RET_ERRNO | libc::ENETUNREACH as u32),
             give(libc::SECCOMP_RET_ALLOW),
         ]);
     }

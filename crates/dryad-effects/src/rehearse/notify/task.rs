@@ -5,7 +5,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub(in crate::rehearse) fn read_memory(process: u32, address: u64, buffer: &mut 
 }
 
 /// A path in a process's memory.
-fn read_path(process: u32, address: u64) -> io::Result<OsString> {
+pub(in crate::rehearse) fn read_path(process: u32, address: u64) -> io::Result<OsString> {
     let mut path = Vec::new();
     while path.len() < LONGEST {
         let at = address + path.len() as u64;
@@ -69,14 +69,6 @@ pub(in crate::rehearse) fn find(process: u32, (at, address): (u64, u64)) -> io::
     let parent = seen_from(process, at, above);
     let parent = openat(CWD, &parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     Ok(Place { parent, name: OsStr::from_bytes(name).to_owned() })
-}
-
-/// The path of something that is there, however it is named.
-pub(in crate::rehearse) fn find_existing(process: u32, (at, address): (u64, u64)) -> io::Result<PathBuf> {
-    let path = read_path(process, address)?;
-    let place = seen_from(process, at, path.as_bytes());
-    let opened = openat(CWD, &place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd()))
 }
 
 /// Where we find what a process calls `path`, seen from its directory `at`.

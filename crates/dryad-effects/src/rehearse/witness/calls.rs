@@ -1,21 +1,8 @@
 //! Which system call changes what.
 
 use super::Witness;
+use super::spot::{Last, Spot};
 use crate::rehearse::notify::task;
-use std::fs;
-use std::io;
-use std::os::fd::AsRawFd as _;
-use std::path::{Path, PathBuf};
-
-/// Links in a row that are followed.
-const MOST_LINKS: usize = 40;
-
-/// Whether a call follows a link at the end of its path.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Last {
-    Followed,
-    Itself,
-}
 
 impl Witness {
     /// Saves what a call is about to change.
@@ -31,7 +18,8 @@ impl Witness {
             libc::SYS_unlink | libc::SYS_rmdir => return self.at(process, (here, a), Last::Itself, Self::goes),
             libc::SYS_rename => return self.rename(process, (here, a), (here, b), 0),
             libc::SYS_mkdir | libc::SYS_mknod => return self.at(process, (here, a), Last::Itself, Self::comes),
-            libc::SYS_symlink | libc::SYS_link => return self.at(process, (here, b), Last::Itself, Self::comes),
+            libc::SYS_link => return self.link(process, (here, a), (here, b), 0),
+            libc::SYS_symlink => return self.at(process, (here, b), Last::Itself, Self::comes),
             libc::SYS_chmod | libc::SYS_utime | libc::SYS_utimes => {
                 return self.at(process, (here, a), Last::Followed, Self::dressed);
             }
@@ -52,10 +40,11 @@ impl Witness {
             libc::SYS_renameat => self.rename(process, (a, b), (c, d), 0),
             libc::SYS_mkdirat | libc::SYS_mknodat => self.at(process, (a, b), Last::Itself, Self::comes),
             libc::SYS_symlinkat => self.at(process, (b, c), Last::Itself, Self::comes),
-            libc::SYS_linkat => self.at(process, (c, d), Last::Itself, Self::comes),
+            libc::SYS_linkat => self.link(process, (a, b), (c, d), e),
             libc::SYS_truncate => self.at(process, (here, a), Last::Followed, Self::rewritten),
             libc::SYS_fchmod => self.descriptor(process, a),
             libc::SYS_fchmodat | FCHMODAT2 => self.at(process, (a, b), Last::Followed, Self::dressed),
+            libc::SYS_bind => self.bind(process, b, c),
             libc::SYS_utimensat if b == 0 => self.descriptor(process, a),
             libc::SYS_utimensat if d & libc::AT_SYMLINK_NOFOLLOW as u64 == 0 => {
                 self.at(process, (a, b), Last::Followed, Self::dressed);
@@ -64,15 +53,15 @@ impl Witness {
         }
     }
 
-    fn at(&mut self, process: u32, place: (u64, u64), last: Last, change: impl FnOnce(&mut Self, &Path)) {
-        if let Ok(path) = resolve(process, place, last) {
-            change(self, &path);
+    fn at(&mut self, process: u32, place: (u64, u64), last: Last, change: impl FnOnce(&mut Self, &Spot)) {
+        if let Ok(spot) = Spot::find(process, place, last) {
+            change(self, &spot);
         }
     }
 
     fn descriptor(&mut self, process: u32, descriptor: u64) {
-        if let Ok(path) = fs::read_link(format!("/proc/{process}/fd/{descriptor}")) {
-            self.dressed(&path);
+        if let Ok(spot) = Spot::descriptor(process, descriptor) {
+            self.dressed(&spot);
         }
     }
 
@@ -81,20 +70,40 @@ impl Witness {
         let writes = flags & libc::O_ACCMODE as u64 != libc::O_RDONLY as u64 || has(libc::O_TRUNC);
         let is_new = has(libc::O_CREAT) && has(libc::O_EXCL);
         let last = if has(libc::O_NOFOLLOW) || is_new { Last::Itself } else { Last::Followed };
-        self.at(process, place, last, |witness, path| {
+        self.at(process, place, last, |witness, spot| {
             if writes {
-                witness.rewritten(path);
+                witness.rewritten(spot);
             }
             if has(libc::O_CREAT) {
-                witness.comes(path);
+                witness.comes(spot);
             }
         });
     }
 
+    fn link(&mut self, process: u32, from: (u64, u64), to: (u64, u64), flags: u64) {
+        let last = if flags & libc::AT_SYMLINK_FOLLOW as u64 == 0 { Last::Itself } else { Last::Followed };
+        let Ok(to) = Spot::find(process, to, Last::Itself) else { return };
+        match Spot::find(process, from, last) {
+            Ok(from) => self.gets_name(&from, &to),
+            // A file that was made without a name has none to be found under.
+            Err(_) => self.comes(&to),
+        }
+    }
+
+    /// A socket may get a name.
+    fn bind(&mut self, process: u32, address: u64, length: u64) {
+        let mut family = [0; 2];
+        let is_read = task::read_memory(process, address, &mut family).is_ok_and(|count| count == family.len());
+        // A name that begins with a zero is no path but a word that the kernel keeps; that is an empty path to us.
+        if is_read && i32::from(u16::from_ne_bytes(family)) == libc::AF_UNIX && length > family.len() as u64 {
+            let path = (libc::AT_FDCWD as u64, address + family.len() as u64);
+            self.at(process, path, Last::Itself, Self::comes);
+        }
+    }
+
     fn rename(&mut self, process: u32, from: (u64, u64), to: (u64, u64), flags: u64) {
-        let paths =
-            resolve(process, from, Last::Itself).and_then(|from| Ok((from, resolve(process, to, Last::Itself)?)));
-        let Ok((from, to)) = paths else { return };
+        let find = |place: (u64, u64)| Spot::find(process, place, Last::Itself);
+        let (Ok(from), Ok(to)) = (find(from), find(to)) else { return };
         self.moves(&from, &to);
         if flags & u64::from(libc::RENAME_EXCHANGE) != 0 {
             self.moves(&to, &from);
@@ -107,24 +116,3 @@ const CREATE: u64 = (libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC) as u64;
 
 /// Newer than the constants at hand, and the same number everywhere.
 pub(in crate::rehearse) const FCHMODAT2: libc::c_long = 452;
-
-/// The path that a process means, with no link in it but perhaps the last name.
-fn resolve(process: u32, place: (u64, u64), last: Last) -> io::Result<PathBuf> {
-    let found = match task::find(process, place) {
-        // The path ends in a dot: it names a directory that is there.
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => return task::find_existing(process, place),
-        other => other?,
-    };
-    let parent = fs::read_link(format!("/proc/self/fd/{}", found.parent.as_raw_fd()))?;
-    let mut path = parent.join(&found.name);
-    if last == Last::Itself {
-        return Ok(path);
-    }
-    for _ in 0..MOST_LINKS {
-        let Ok(target) = fs::read_link(&path) else { return Ok(path) };
-        let next = path.parent().unwrap_or(Path::new("/")).join(target);
-        let (Some(above), Some(name)) = (next.parent(), next.file_name()) else { return next.canonicalize() };
-        path = above.canonicalize()?.join(name);
-    }
-    Err(io::ErrorKind::InvalidInput.into())
-}

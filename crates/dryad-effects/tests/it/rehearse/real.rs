@@ -200,3 +200,26 @@ async fn what_a_closed_directory_held_is_not_new_when_it_is_opened() {
         assert_eq!(paths, [place.at("d"), place.at("n")], "{bits}");
     }
 }
+
+#[tokio::test]
+async fn what_could_not_be_kept_is_left_where_it_came_to() {
+    for (rung, command) in [
+        (Rung::Snapshot, "mv big moved; echo y > small"),
+        (Rung::Snapshot, "mv big small"),
+        (Rung::Journal, "mv big moved; echo x >> moved; echo y > small"),
+        (Rung::Journal, "mv big small; echo x >> small"),
+    ] {
+        let place = Place::new();
+        shell("head -c 5000 /dev/zero > big; echo x > small", &place.work());
+        let request = RehearsalRequest { quota: 1000, ..on(&place, rung, command) };
+        let done = place.start(&request).await.unwrap();
+        let said: Vec<Uncarried> = done.not_carried.iter().map(|one| one.what).collect();
+        assert!(said.contains(&Uncarried::OnlyCopy) && said.contains(&Uncarried::Lost), "{rung} {command}: {said:?}");
+        let after = place.print();
+        done.hand_over(&place.vault()).unwrap();
+        place.undo(&done).unwrap();
+        let moved = if command.contains("moved") { "moved" } else { "small" };
+        let moved = std::path::Path::new(moved);
+        assert_eq!(place.print().get(moved), after.get(moved), "{rung} {command}");
+    }
+}

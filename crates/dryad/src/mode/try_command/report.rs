@@ -93,7 +93,7 @@ impl Trial {
     /// Everything that is known of it.
     pub(super) fn told(&self) -> Result<Told<'_>, Failure> {
         let rehearsed = self.rehearsed()?;
-        Ok(Told { command: &self.command, rehearsed, network: self.network, workdir: &self.workdir })
+        Ok(Told { command: &self.command, rehearsed, network: rehearsed.network(self.network), workdir: &self.workdir })
     }
 
     /// The differences of all files.
@@ -136,7 +136,7 @@ impl Trial {
             "command": self.command.command,
             "cwd": self.command.cwd,
             "rung": rehearsed.rung,
-            "network": match self.network { Network::Allow => "allow", Network::None => "none" },
+            "network": match told.network { Network::Allow => "allow", Network::None => "none" },
             "durationMs": rehearsed.outcome.duration_ms,
             "output": self.surroundings.mask.text(&rehearsed.outcome.output.text),
             "changes": rehearsed.changes.iter().map(|change| sides(change, &contents).json(change)).collect::<Value>(),
