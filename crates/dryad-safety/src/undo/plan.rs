@@ -163,8 +163,8 @@ impl Planner<'_> {
         // What is seen behind a link lies elsewhere.
         let seen = match look.now.filter(|_| !self.homes.is_behind_link(change.path.as_path())).transpose() {
             Ok(seen) => seen,
-            // A pipe, a socket or a device is never replaced.
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput && change.before.blob().is_some() => {
+            // What was deleted may have given way to a pipe, a socket or a device: such is never replaced.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput && change.after == Image::Absent => {
                 return self.put_beside(change, &Image::Absent);
             }
             // Whatever it is, it is the user's, and the other paths do not have to wait for it.
