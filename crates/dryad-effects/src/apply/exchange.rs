@@ -57,8 +57,9 @@ impl Exchanged {
         // It has happened: what cannot be read is not proven, and that is all.
         match see_near(tree, unit.path(), &own.after) {
             Ok(here) if here.image().same_content(&own.after) => {
-                let mark = mark(own, stamp, &here);
-                self.marks.extend(mark.map(|mark| (unit.slot.clone(), mark)));
+                // Where nothing can be said, what was said before is taken back.
+                let mark = mark(own, stamp, &here).unwrap_or_default();
+                self.marks.push((unit.slot.clone(), mark));
             }
             Ok(here) if unit.berth == Berth::Kept && is_untouched(&here, &own.after) => {
                 self.rotten.push(own.path.clone());

@@ -8,7 +8,7 @@ mod images;
 mod large;
 mod walk;
 
-pub(super) use images::strip;
+pub(super) use images::{open, strip};
 
 use crate::bearing::Bearing;
 use dryad_protocol::change_set::ChangeSet;

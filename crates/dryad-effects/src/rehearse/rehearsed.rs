@@ -131,7 +131,7 @@ impl Rehearsed {
     pub(crate) fn all_bearings(&self) -> Vec<(FilePath, Bearing)> {
         let of_file = |content: &Content| {
             // An attribute too many does less harm than a change that is not applied.
-            capture::strip(&content.file).ok();
+            capture::open(&content.file).and_then(|()| capture::strip(&content.file)).ok();
             Some((content.path.clone(), Bearing::of(&content.file)?))
         };
         self.contents.iter().filter_map(of_file).chain(self.bearings.iter().cloned()).collect()

@@ -134,13 +134,18 @@ fn unsaid(pair: &Pair) -> Option<Uncarried> {
     (bearing::attributes(&pair.path) != bearing::attributes(file)).then_some(Uncarried::Attributes)
 }
 
-/// Takes the kernel's own attributes off a file that leaves its layer, and opens it if the command has closed it to
-/// everybody: it is read once more. Its bits are set again when it is applied.
-pub(in super::super) fn strip(path: &Path) -> io::Result<()> {
+/// Opens a file that leaves its layer if the command has closed it to everybody: it is read once more. Its bits are set
+/// again when it is applied.
+pub(in super::super) fn open(path: &Path) -> io::Result<()> {
     let facts = path.symlink_metadata()?;
     if facts.is_file() && facts.mode() & 0o400 == 0 {
         fs::set_permissions(path, Permissions::from_mode(0o600))?;
     }
+    Ok(())
+}
+
+/// Takes the kernel's own attributes off a file that leaves its layer.
+pub(in super::super) fn strip(path: &Path) -> io::Result<()> {
     for name in bearing::attribute_names(path).into_iter().filter(|name| name.starts_with(bearing::OVERLAY)) {
         let remove = || rustix::fs::lremovexattr(path, name.as_slice()).map_err(io::Error::from);
         match remove() {

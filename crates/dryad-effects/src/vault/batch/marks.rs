@@ -19,7 +19,7 @@ pub(super) const MARKS: &str = "marks";
 
 const SIZE: usize = 6;
 
-/// How both sides of a slot were left.
+/// How both sides of a slot were left; by default nothing is known of them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Mark([u8; SIZE]);
 
