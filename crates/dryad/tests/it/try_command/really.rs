@@ -74,6 +74,10 @@ fn a_file_is_written_to_under_whatever_name_the_command_has_it_open() {
             ("echo precious > a", "exec 3< a; cd /proc; echo gone > self/fd/3"),
             ("echo precious > a", "exec 3< a; cd /proc/self/fd; echo gone > 3"),
             ("echo precious > a", "exec 0< a; echo gone > /dev/stdin"),
+            // Its name may be gone: then it is what is kept for the undo, or it has another.
+            ("echo precious > a", "exec 3< a; rm a; echo gone > /dev/fd/3"),
+            ("echo precious > a", "exec 3< a; mv notes.txt a; echo gone > /dev/fd/3"),
+            ("echo precious > a; ln a b", "exec 3< a; rm a; echo gone > /proc/self/fd/3"),
             ("mkdir d; echo precious > d/a", "cd d; echo gone > /proc/self/cwd/a; echo new > /proc/self/cwd/b"),
             (
                 "mkdir d; echo precious > d/a",
