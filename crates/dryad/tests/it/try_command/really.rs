@@ -159,6 +159,8 @@ fn a_file_with_several_names_comes_back_under_all_of_them() {
             (linked, "rm a b; rm -r d"),
             (linked, "truncate -s 2 b; ln b again; echo x > again"),
             ("echo orig > a", "ln a b; echo new > b"),
+            ("echo orig > a", "chmod 600 a; ln a b"),
+            ("echo 1 > a; ln a c; echo 2 > b", "mv a b; chmod 000 c"),
             ("echo orig > a", "mv a m; ln m n; echo new > n"),
             ("echo orig > a", "mv a m; chmod 600 m; echo new > m"),
             ("echo orig > a; ln a b; echo x > x; ln x y", "echo 1 > a; mv x z; mv z v; echo 2 > v"),
