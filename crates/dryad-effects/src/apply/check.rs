@@ -15,6 +15,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// So many seconds may lie between a time that is set and the one that a file system keeps.
@@ -50,7 +51,8 @@ pub(super) fn taken<'u>(units: impl Iterator<Item = &'u Unit>) -> Result<(), App
         let (mut stale, mut vicinity) = (Vec::new(), Vicinity::default());
         for item in part {
             let there = found(&mut vicinity, &item.place(), &item.change.before, Writers::Possible);
-            if !there.map_err(io_error("read", item.path()))?.0.same_content(&item.change.before) {
+            let there = there.map_err(io_error("read", item.path()))?.0;
+            if !there.same_content(&item.change.before) && !is_dressed_elsewhere(item, &there) {
                 stale.push(item.change.path.clone());
             }
         }
@@ -67,6 +69,12 @@ pub(super) fn taken<'u>(units: impl Iterator<Item = &'u Unit>) -> Result<(), App
         stale.extend(directories.iter().filter(holds_others).map(|item| item.change.path.clone()));
     }
     if stale.is_empty() { Ok(()) } else { Err(ApplyError::Stale { paths: stale }) }
+}
+
+/// Whether what was moved out has got its bits under another name, which this change sets them of.
+fn is_dressed_elsewhere(item: &Item<'_>, there: &Image) -> bool {
+    let has_names = || opened::facts(&item.place()).is_ok_and(|facts| facts.nlink() > 1);
+    there.blob().is_some() && there.blob() == item.change.before.blob() && has_names()
 }
 
 /// Fails unless every path holds what was promised: all of it is read. Some are known to be unproven.

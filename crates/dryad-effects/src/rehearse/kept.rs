@@ -84,9 +84,7 @@ impl Before {
             Self::Special
         })
     }
-}
 
-impl Before {
     /// Which file it was, if its content is kept nowhere.
     fn lost(&self) -> Option<Identity> {
         let Self::File { identity, content, .. } = self else { return None };
@@ -99,61 +97,86 @@ impl Before {
     }
 }
 
-fn identity_at(path: &FilePath) -> Option<Identity> {
-    opened::facts(path.as_path()).ok().map(|facts| (facts.dev(), facts.ino()))
-}
-
 /// Compares what stood with what stands, and makes changes of what differs.
 pub(super) fn changes(kept: Vec<Kept>) -> io::Result<Captured> {
-    let mut captured = Captured::default();
-    let mut changes = Vec::new();
-    let lost: HashSet<Identity> = kept.iter().filter_map(|kept| kept.before.lost()).collect();
-    for Kept { path, before } in kept {
-        let mut leave_out = |what: Uncarried| captured.not_carried.push(NotCarried { path: path.clone(), what });
-        let after = match image_at(path.as_path()) {
-            Ok(after) => after,
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                if matches!(before, Before::Special) {
-                    continue;
-                }
-                leave_out(Uncarried::SpecialFileStays);
-                // What stood there is gone all the same.
-                Image::Absent
-            }
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                leave_out(Uncarried::Unreadable);
-                continue;
-            }
-            Err(error) => return Err(error),
-        };
-        if !lost.is_empty() && before.lost().is_none() && identity_at(&path).is_some_and(|now| lost.contains(&now)) {
-            leave_out(Uncarried::OnlyCopy);
-            continue;
-        }
+    let lost = kept.iter().filter_map(|kept| kept.before.lost()).collect();
+    let mut comparison = Comparison { lost, changes: Vec::new(), captured: Captured::default() };
+    for one in kept {
+        comparison.add(one)?;
+    }
+    let Comparison { mut changes, mut captured, .. } = comparison;
+    doors::add(&mut changes);
+    captured.changes = ChangeSet::new(changes);
+    Ok(captured)
+}
+
+/// What was found so far.
+struct Comparison {
+    /// Files whose content is kept nowhere.
+    lost: HashSet<Identity>,
+    changes: Vec<Change>,
+    captured: Captured,
+}
+
+impl Comparison {
+    fn add(&mut self, Kept { path, before }: Kept) -> io::Result<()> {
+        let Some(after) = self.after(&path, &before)? else { return Ok(()) };
         let is_special = matches!(before, Before::Special);
         let is_elsewhere = matches!(before, Before::File { elsewhere: true, .. });
         let Some((before, file)) = before_image(before, &after)? else {
-            leave_out(if is_special { Uncarried::SpecialFileGone } else { Uncarried::Lost });
-            continue;
+            self.leave_out(&path, if is_special { Uncarried::SpecialFileGone } else { Uncarried::Lost });
+            return Ok(());
         };
-        let change = Change { path: path.clone(), before, after };
+        let change = Change { path, before, after };
         if change.ends_as_it_began() {
-            continue;
+            return Ok(());
         }
         if let (Some(blob), Some(file)) = (change.before.blob(), file)
             && change.after.blob() != Some(blob)
         {
             let content = Content { path: change.path.clone(), blob, file: file.as_path().to_owned() };
-            captured.contents.push(content);
+            self.captured.contents.push(content);
             if is_elsewhere {
-                leave_out(Uncarried::NamesElsewhere);
+                self.leave_out(&change.path, Uncarried::NamesElsewhere);
             }
         }
-        changes.push(change);
+        self.changes.push(change);
+        Ok(())
     }
-    doors::add(&mut changes);
-    captured.changes = ChangeSet::new(changes);
-    Ok(captured)
+
+    /// What stands there now; nothing if it is no part of the change.
+    fn after(&mut self, path: &FilePath, before: &Before) -> io::Result<Option<Image>> {
+        if before.lost().is_none() && self.is_only_copy(path) {
+            self.leave_out(path, Uncarried::OnlyCopy);
+            return Ok(None);
+        }
+        match image_at(path.as_path()) {
+            Ok(after) => Ok(Some(after)),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                if matches!(before, Before::Special) {
+                    return Ok(None);
+                }
+                self.leave_out(path, Uncarried::SpecialFileStays);
+                // What stood there is gone all the same.
+                Ok(Some(Image::Absent))
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                self.leave_out(path, Uncarried::Unreadable);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a file stands there whose content is kept nowhere.
+    fn is_only_copy(&self, path: &FilePath) -> bool {
+        let identity = |path: &FilePath| opened::facts(path.as_path()).ok().map(|facts| (facts.dev(), facts.ino()));
+        !self.lost.is_empty() && identity(path).is_some_and(|now| self.lost.contains(&now))
+    }
+
+    fn leave_out(&mut self, path: &FilePath, what: Uncarried) {
+        self.captured.not_carried.push(NotCarried { path: path.clone(), what });
+    }
 }
 
 /// The image of what stood, and where its content lies; nothing if it cannot be brought back.

@@ -133,7 +133,8 @@ impl Witness {
 
     /// The other names of a file in the roots.
     fn other_names(&mut self, spot: &Spot, facts: &Metadata) -> Vec<Spot> {
-        if !facts.is_file() || self.links(facts) < 2 {
+        let own = u64::from(!spot.path.as_os_str().is_empty());
+        if !facts.is_file() || self.links(facts) <= own {
             return Vec::new();
         }
         let mut names = self.names.of(facts, &self.roots, self.store.directory());
@@ -244,6 +245,9 @@ impl Witness {
     fn concerns(&mut self, path: &Path, created: bool) -> bool {
         if self.roots.iter().any(|root| path.starts_with(root)) {
             return self.is_granted(path);
+        }
+        if path.as_os_str().is_empty() {
+            return false;
         }
         let is_known = self.outside.iter().any(|(written, _)| written.path.as_path() == path);
         if !is_known && self.outside.len() < MOST_OUTSIDE && !FLEETING.iter().any(|place| path.starts_with(place)) {

@@ -29,20 +29,23 @@ impl Names {
     pub(super) fn of(&mut self, facts: &Metadata, roots: &[PathBuf], left_out: &Path) -> Vec<Spot> {
         if !self.has_walked {
             self.has_walked = true;
-            self.walk(roots, left_out);
+            self.walk(identity(facts), roots, left_out);
         }
         let names = self.known.get(&identity(facts)).into_iter().flatten();
         let is_it = |spot: &Spot| spot.facts_behind().is_ok_and(|now| identity(&now) == identity(facts));
         names.cloned().map(Spot::plain).filter(is_it).collect()
     }
 
-    fn walk(&mut self, roots: &[PathBuf], left_out: &Path) {
+    /// Notes the names of all files that have several, and of one that may have lost others.
+    fn walk(&mut self, wanted: Identity, roots: &[PathBuf], left_out: &Path) {
         let mut todo: Vec<Spot> = roots.iter().cloned().map(Spot::plain).collect();
         while let Some(place) = todo.pop() {
             for entry in place.entries().into_iter().filter(|entry| entry.path != left_out) {
                 match entry.facts_behind() {
                     Ok(facts) if facts.is_dir() => todo.push(entry),
-                    Ok(facts) if facts.is_file() && facts.nlink() > 1 => self.note(&facts, &entry.path),
+                    Ok(facts) if facts.is_file() && (facts.nlink() > 1 || identity(&facts) == wanted) => {
+                        self.note(&facts, &entry.path)
+                    }
                     Ok(_) | Err(_) => {}
                 }
             }

@@ -37,7 +37,7 @@ pub(super) enum Last {
 /// A place that a call is about.
 #[derive(Clone, Debug)]
 pub(super) struct Spot {
-    /// Its path, with no link in it but perhaps the last name.
+    /// Its path, with no link in it but perhaps the last name. Something open that has no name, or lost it, has an empty one.
     pub(super) path: PathBuf,
     /// How it is reached from here.
     reach: PathBuf,
@@ -83,8 +83,11 @@ impl Spot {
     fn opened(file: OwnedFd) -> io::Result<Self> {
         let reach = own_name(&file);
         let path = fs::read_link(&reach)?;
-        let spot = Self { path, reach, is_open: true, _held: Some(Rc::new(file)) };
-        if spot.has_name()? { Ok(spot) } else { Err(io::ErrorKind::NotFound.into()) }
+        let mut spot = Self { path, reach, is_open: true, _held: Some(Rc::new(file)) };
+        if !spot.has_name()? {
+            spot.path.clear();
+        }
+        Ok(spot)
     }
 
     /// Whether the path of something open is one: a pipe has none, and a deleted file has none any more.

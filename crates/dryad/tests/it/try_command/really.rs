@@ -74,6 +74,10 @@ fn a_file_is_written_to_under_whatever_name_the_command_has_it_open() {
             ("echo precious > a", "exec 3< a; cd /proc; echo gone > self/fd/3"),
             ("echo precious > a", "exec 3< a; cd /proc/self/fd; echo gone > 3"),
             ("echo precious > a", "exec 0< a; echo gone > /dev/stdin"),
+            // Its name may be gone: then it is what is kept for the undo, or it has another.
+            ("echo precious > a", "exec 3< a; rm a; echo gone > /dev/fd/3"),
+            ("echo precious > a", "exec 3< a; mv notes.txt a; echo gone > /dev/fd/3"),
+            ("echo precious > a; ln a b", "exec 3< a; rm a; echo gone > /proc/self/fd/3"),
             ("mkdir d; echo precious > d/a", "cd d; echo gone > /proc/self/cwd/a; echo new > /proc/self/cwd/b"),
             (
                 "mkdir d; echo precious > d/a",
@@ -155,6 +159,8 @@ fn a_file_with_several_names_comes_back_under_all_of_them() {
             (linked, "rm a b; rm -r d"),
             (linked, "truncate -s 2 b; ln b again; echo x > again"),
             ("echo orig > a", "ln a b; echo new > b"),
+            ("echo orig > a", "chmod 600 a; ln a b"),
+            ("echo 1 > a; ln a c; echo 2 > b", "mv a b; chmod 000 c"),
             ("echo orig > a", "mv a m; ln m n; echo new > n"),
             ("echo orig > a", "mv a m; chmod 600 m; echo new > m"),
             ("echo orig > a; ln a b; echo x > x; ln x y", "echo 1 > a; mv x z; mv z v; echo 2 > v"),
