@@ -228,7 +228,8 @@ fn whoever_dies_on_the_way_loses_nobodys_owner() {
     let (removing, undoing) = (steps(&reference, remove), steps(&reference, &["undo"]));
     let killed = |scene: &Scene, arguments: &[&str], step: u32| {
         let mut program = scene.command(arguments);
-        let _ = crate::scene::finish(program.env("DRYAD_FAULT", format!("kill:{step}")).spawn().unwrap());
+        let dead = crate::scene::finish(program.env("DRYAD_FAULT", format!("kill:{step}")).spawn().unwrap());
+        assert_ne!(dead.code, Some(1), "{dead:?}");
     };
     for step in 1..=removing {
         let scene = alike();
