@@ -66,6 +66,8 @@ pub enum Uncarried {
     HardLinkBroken,
     /// The file was really written to, and has names outside the granted roots that an undo does not reach.
     NamesElsewhere,
+    /// Owner, group or attributes were really changed.
+    BearingStays,
     /// Owner or group were changed, and nothing else.
     Owner,
     /// Extended attributes were changed, and nothing else.
@@ -152,6 +154,9 @@ impl fmt::Display for NotCarried {
             Uncarried::HardLinkBroken => "its other names keep the old content",
             Uncarried::NamesElsewhere => {
                 "it has other names outside the granted roots; an undo leaves those as they are now"
+            }
+            Uncarried::BearingStays => {
+                "its owner, group or extended attributes were changed; an undo leaves them as they are now"
             }
             Uncarried::Owner => "a change of owner or group alone is left out",
             Uncarried::Attributes => "a change of extended attributes alone is left out",

@@ -2,6 +2,7 @@
 
 use super::capture::{Captured, Content, NotCarried, Uncarried};
 use super::doors;
+use crate::bearing::Bearing;
 use crate::fingerprint::{image_at, modified};
 use crate::opened;
 use dryad_protocol::change_set::{Change, ChangeSet};
@@ -20,6 +21,9 @@ use std::path::Path;
 pub(super) struct Kept {
     pub(super) path: FilePath,
     pub(super) before: Before,
+    /// What it bore, if that may have been changed as well.
+    #[serde(default)]
+    pub(super) bearing: Option<Bearing>,
 }
 
 /// A file's device and inode.
@@ -119,7 +123,11 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn add(&mut self, Kept { path, before }: Kept) -> io::Result<()> {
+    fn add(&mut self, Kept { path, before, bearing }: Kept) -> io::Result<()> {
+        let now = || Bearing::at(path.as_path()).ok();
+        if bearing.is_some_and(|bearing| now().is_some_and(|now| now != bearing)) {
+            self.leave_out(&path, Uncarried::BearingStays);
+        }
         let Some(after) = self.after(&path, &before)? else { return Ok(()) };
         let is_special = matches!(before, Before::Special);
         let is_elsewhere = matches!(before, Before::File { elsewhere: true, .. });

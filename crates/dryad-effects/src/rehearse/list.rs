@@ -5,6 +5,7 @@
 //! The list is locked for as long as its witness lives.
 
 use super::kept::{Before, Kept};
+use crate::bearing::Bearing;
 use dryad_protocol::path::FilePath;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -33,6 +34,8 @@ pub(super) struct List {
 struct Line<'l> {
     path: FilePath,
     before: &'l Before,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bearing: Option<&'l Bearing>,
 }
 
 impl List {
@@ -43,9 +46,10 @@ impl List {
         Ok(Self { file, failed: None })
     }
 
-    /// Adds a path and what stands there.
-    pub(super) fn add(&mut self, path: &Path, before: &Before) {
-        let line = serde_json::to_vec(&Line { path: FilePath::new(path), before }).map_err(io::Error::from);
+    /// Adds a path, what stands there, and what that bears, if that may change.
+    pub(super) fn add(&mut self, path: &Path, before: &Before, bearing: Option<&Bearing>) {
+        let line = Line { path: FilePath::new(path), before, bearing };
+        let line = serde_json::to_vec(&line).map_err(io::Error::from);
         let written = line.and_then(|mut line| {
             line.push(b'\n');
             self.file.write_all(&line)
@@ -105,9 +109,9 @@ mod tests {
     fn the_later_line_counts_and_a_torn_one_does_not() {
         let store = tempfile::tempdir().unwrap();
         let mut list = List::begin(store.path()).unwrap();
-        list.add(Path::new("/a"), &Before::Directory { mode: 0o755 });
-        list.add(Path::new("/b"), &Before::Absent);
-        list.add(Path::new("/a"), &Before::Special);
+        list.add(Path::new("/a"), &Before::Directory { mode: 0o755 }, None);
+        list.add(Path::new("/b"), &Before::Absent, None);
+        list.add(Path::new("/a"), &Before::Special, None);
         list.finish().unwrap();
         list.file.write_all(b"{\"path\":\"/c\",\"bef").unwrap();
         drop(list);

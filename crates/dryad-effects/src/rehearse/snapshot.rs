@@ -211,12 +211,12 @@ impl Snapshot {
             if let Before::File { elsewhere, .. } = &mut before {
                 *elsewhere = is_same && names.get(&facts.identity()).is_some_and(|count| facts.links > *count);
             }
-            touched.push(Kept { path: FilePath::new(path), before });
+            touched.push(Kept { path: FilePath::new(path), before, bearing: None });
         }
         // What could not be seen before is not new because it can be seen now.
         let was_hidden = |path: &Path| path.ancestors().skip(1).any(|above| self.closed.contains(above));
         let new = now.keys().filter(|path| !self.look.contains_key(*path) && !was_hidden(path));
-        touched.extend(new.map(|path| Kept { path: FilePath::new(path), before: Before::Absent }));
+        touched.extend(new.map(|path| Kept { path: FilePath::new(path), before: Before::Absent, bearing: None }));
         touched.sort_by(|a, b| a.path.cmp(&b.path));
         kept::changes(touched)
     }

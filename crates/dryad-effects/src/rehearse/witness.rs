@@ -14,13 +14,14 @@ mod names;
 mod spot;
 mod store;
 
-pub(super) use calls::FCHMODAT2;
+pub(super) use calls::{FCHMODAT2, REMOVEXATTRAT, SETXATTRAT};
 
 use super::kept::{Before, Saved};
 use super::list::List;
 use super::message::Written;
 use super::notify::ledger::Ledger;
 use super::notify::{Judge, Verdict};
+use crate::bearing::Bearing;
 use dryad_protocol::path::FilePath;
 use names::Names;
 use spot::Spot;
@@ -43,6 +44,8 @@ pub(super) struct Witness {
     roots: Vec<PathBuf>,
     store: Store,
     kept: HashMap<PathBuf, Before>,
+    /// What was borne where that may have been changed.
+    bearings: HashMap<PathBuf, Bearing>,
     names: Names,
     /// What may have been written elsewhere, and how it was before.
     outside: Vec<(Written, Option<Appearance>)>,
@@ -58,6 +61,7 @@ impl Witness {
             list: List::begin(&store)?,
             store: Store::new(store, room),
             kept: HashMap::new(),
+            bearings: HashMap::new(),
             names: Names::default(),
             outside: Vec::new(),
             ledger: Ledger::default(),
@@ -100,6 +104,18 @@ impl Witness {
             && let Ok(before) = Before::look(spot.reach(), facts, Saved::InPlace)
         {
             self.remember(&spot.path, before);
+        }
+    }
+
+    /// Owner, group or attributes of what stands there may change. They are not brought back, and what was is told.
+    fn adorned(&mut self, spot: &Spot) {
+        self.dressed(spot);
+        let Some(before) = self.kept.get(&spot.path).filter(|before| !matches!(before, Before::Absent)) else { return };
+        if !self.bearings.contains_key(&spot.path)
+            && let Ok(bearing) = Bearing::at(&spot.path)
+        {
+            self.list.add(&spot.path, before, Some(&bearing));
+            self.bearings.insert(spot.path.clone(), bearing);
         }
     }
 
@@ -150,7 +166,7 @@ impl Witness {
                 && !*elsewhere
             {
                 *elsewhere = true;
-                self.list.add(path, before);
+                self.list.add(path, before, self.bearings.get(path));
             }
         }
     }
@@ -223,7 +239,7 @@ impl Witness {
             if let Before::File { content, .. } = before {
                 *content = saved;
             }
-            self.list.add(&spot.path, before);
+            self.list.add(&spot.path, before, self.bearings.get(&spot.path));
         } else if let Ok(before) = Before::look(spot.reach(), facts, saved) {
             self.remember(&spot.path, before);
         }
@@ -231,7 +247,7 @@ impl Witness {
 
     fn remember(&mut self, path: &Path, before: Before) {
         if !self.kept.contains_key(path) {
-            self.list.add(path, &before);
+            self.list.add(path, &before, None);
             self.kept.insert(path.to_owned(), before);
         }
     }

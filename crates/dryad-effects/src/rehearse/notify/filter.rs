@@ -2,6 +2,7 @@
 
 use super::super::Network;
 use super::super::calls::{checked, own};
+use super::super::witness;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
@@ -42,8 +43,18 @@ const CHANGES: &[libc::c_long] = &[
     libc::SYS_truncate,
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
-    crate::rehearse::witness::FCHMODAT2,
+    witness::FCHMODAT2,
     libc::SYS_utimensat,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    witness::SETXATTRAT,
+    witness::REMOVEXATTRAT,
     libc::SYS_bind,
 ];
 
@@ -58,6 +69,8 @@ const OLD_CHANGES: &[libc::c_long] = &[
     libc::SYS_symlink,
     libc::SYS_link,
     libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
     libc::SYS_utime,
     libc::SYS_utimes,
     libc::SYS_futimesat,
@@ -73,6 +86,9 @@ const OPENS: &[(libc::c_long, u32)] = &[(libc::SYS_openat, 2)];
 
 /// Whoever opens with one of these may change something.
 const WRITING: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
+
+/// From here on the machine's own calls have second numbers, where a kernel knows them.
+const OTHER_NUMBERS: u32 = 0x4000_0000;
 
 /// Where the kernel lays the call's number and its kind of machine.
 const NUMBER: u32 = 0;
@@ -121,6 +137,8 @@ fn program(watch: Watch) -> Vec<libc::sock_filter> {
         Watch::Changes { .. } => (no_such_call, [CHANGES, OLD_CHANGES], OPENS),
     };
     let mut program = vec![load(MACHINE), skip_if(NATIVE, 1), give(foreign), load(NUMBER)];
+    let at_least = libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K;
+    program.extend([libc::sock_filter { jf: 1, ..statement(at_least, OTHER_NUMBERS) }, give(foreign)]);
     for (number, argument) in opens {
         let jump = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
         program.extend([

@@ -23,6 +23,8 @@ impl Witness {
             libc::SYS_chmod | libc::SYS_utime | libc::SYS_utimes => {
                 return self.at(process, (here, a), Last::Followed, Self::dressed);
             }
+            libc::SYS_chown => return self.at(process, (here, a), Last::Followed, Self::adorned),
+            libc::SYS_lchown => return self.at(process, (here, a), Last::Itself, Self::adorned),
             libc::SYS_futimesat => return self.at(process, (a, b), Last::Followed, Self::dressed),
             _ => {}
         }
@@ -42,10 +44,17 @@ impl Witness {
             libc::SYS_symlinkat => self.at(process, (b, c), Last::Itself, Self::comes),
             libc::SYS_linkat => self.link(process, (a, b), (c, d), e),
             libc::SYS_truncate => self.at(process, (here, a), Last::Followed, Self::rewritten),
-            libc::SYS_fchmod => self.descriptor(process, a),
+            libc::SYS_fchmod => self.descriptor(process, a, Self::dressed),
+            libc::SYS_fchown | libc::SYS_fsetxattr | libc::SYS_fremovexattr => {
+                self.descriptor(process, a, Self::adorned);
+            }
+            libc::SYS_fchownat => self.at(process, (a, b), last_of(e), Self::adorned),
+            SETXATTRAT | REMOVEXATTRAT => self.at(process, (a, b), last_of(c), Self::adorned),
+            libc::SYS_setxattr | libc::SYS_removexattr => self.at(process, (here, a), Last::Followed, Self::adorned),
+            libc::SYS_lsetxattr | libc::SYS_lremovexattr => self.at(process, (here, a), Last::Itself, Self::adorned),
             libc::SYS_fchmodat | FCHMODAT2 => self.at(process, (a, b), Last::Followed, Self::dressed),
             libc::SYS_bind => self.bind(process, b, c),
-            libc::SYS_utimensat if b == 0 => self.descriptor(process, a),
+            libc::SYS_utimensat if b == 0 => self.descriptor(process, a, Self::dressed),
             libc::SYS_utimensat if d & libc::AT_SYMLINK_NOFOLLOW as u64 == 0 => {
                 self.at(process, (a, b), Last::Followed, Self::dressed);
             }
@@ -59,9 +68,9 @@ impl Witness {
         }
     }
 
-    fn descriptor(&mut self, process: u32, descriptor: u64) {
+    fn descriptor(&mut self, process: u32, descriptor: u64, change: impl FnOnce(&mut Self, &Spot)) {
         if let Ok(spot) = Spot::descriptor(process, descriptor) {
-            self.dressed(&spot);
+            change(self, &spot);
         }
     }
 
@@ -116,3 +125,10 @@ const CREATE: u64 = (libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC) as u64;
 
 /// Newer than the constants at hand, and the same number everywhere.
 pub(in crate::rehearse) const FCHMODAT2: libc::c_long = 452;
+pub(in crate::rehearse) const SETXATTRAT: libc::c_long = 463;
+pub(in crate::rehearse) const REMOVEXATTRAT: libc::c_long = 466;
+
+/// What flags of a call say of a link at the end of its path.
+fn last_of(flags: u64) -> Last {
+    if flags & libc::AT_SYMLINK_NOFOLLOW as u64 == 0 { Last::Followed } else { Last::Itself }
+}
