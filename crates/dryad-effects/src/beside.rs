@@ -32,6 +32,19 @@ pub fn beside(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(OsString::from_vec(short))
 }
 
+/// The first of `<path><suffix>`, `<path><suffix>.1`, … that is free.
+pub fn free_beside(path: &Path, suffix: &str, is_free: impl Fn(&Path) -> bool) -> PathBuf {
+    let first = beside(path, suffix);
+    let name = |number: u32| {
+        let mut name = OsString::from(first.as_os_str());
+        if number > 0 {
+            name.push(format!(".{number}"));
+        }
+        PathBuf::from(name)
+    };
+    (0..).map(name).find(|place| is_free(place)).unwrap_or_else(|| name(0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +55,13 @@ mod tests {
         assert_eq!(beside(Path::new("/a/b.txt"), ".edit.tmp"), Path::new("/a/b.txt.edit.tmp"));
         let fits = "n".repeat(LONGEST - ROOM - 9);
         assert_eq!(beside(Path::new(&fits), ".edit.tmp"), Path::new(&format!("{fits}.edit.tmp")));
+    }
+
+    #[test]
+    fn the_first_free_name_is_taken() {
+        let taken = [Path::new("/a/b.before"), Path::new("/a/b.before.1")];
+        let free = |taken: &[&Path]| free_beside(Path::new("/a/b"), ".before", |place| !taken.contains(&place));
+        assert_eq!((free(&[]), free(&taken)), ("/a/b.before".into(), "/a/b.before.2".into()));
     }
 
     #[test]

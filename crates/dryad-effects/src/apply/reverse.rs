@@ -9,13 +9,12 @@ use super::state::{State, is_written_to, lies_ready, state};
 use super::swap::{close_doors, dress, open_door};
 use super::unit::{Step, Unit};
 use super::{Applier, ApplyError, io_error};
-use crate::beside::beside;
+use crate::beside::free_beside;
 use crate::contents::Contents;
 use crate::disk;
 use dryad_protocol::path::FilePath;
-use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What came of going back.
 #[derive(Debug, Default)]
@@ -128,20 +127,7 @@ fn give_way(unit: &Unit) -> Result<Option<PathBuf>, ApplyError> {
     if !unit.takes() || unit.slot.symlink_metadata().is_err() {
         return Ok(None);
     }
-    let place = free_place(unit.path());
+    let place = free_beside(unit.path(), ".before", |place| place.symlink_metadata().is_err());
     disk::rename_new(&unit.slot, &place).map_err(io_error("put beside", unit.path()))?;
     Ok(Some(place))
-}
-
-/// `<path>.before`, or the first free of `<path>.before.1`, ….
-fn free_place(path: &Path) -> PathBuf {
-    let first = beside(path, ".before");
-    let name = |number: u32| {
-        let mut name = OsString::from(first.as_os_str());
-        if number > 0 {
-            name.push(format!(".{number}"));
-        }
-        PathBuf::from(name)
-    };
-    (0..).map(name).find(|place| place.symlink_metadata().is_err()).unwrap_or_else(|| name(0))
 }

@@ -8,14 +8,13 @@
 //! is changed by nobody. Where the file system refuses the exchange all the same, the change is made again without.
 
 use super::unit::{Step, Unit};
-use crate::beside::beside;
+use crate::beside::free_beside;
 use crate::contents::Contents;
 use crate::parallel::in_parts;
 use crate::vault::{NewBatch, Pair, Vault};
 use dryad_protocol::image::Image;
 use std::collections::HashSet;
 use std::convert::Infallible;
-use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -152,18 +151,9 @@ fn is_movable(path: &Path, device: Option<u64>) -> bool {
 
 /// `<path>.edit.tmp`, or the first free of `<path>.edit.tmp.1`, ….
 fn free_slot(path: &Path) -> PathBuf {
-    let first = beside(path, ".edit.tmp");
-    let name = |number: u32| {
-        let mut name = OsString::from(first.as_os_str());
-        if number > 0 {
-            name.push(format!(".{number}"));
-        }
-        PathBuf::from(name)
-    };
-    let is_free = |slot: &PathBuf| {
+    free_beside(path, ".edit.tmp", |slot| {
         slot.symlink_metadata().is_err() && crate::disk::resting_place(slot).symlink_metadata().is_err()
-    };
-    (0..).map(name).find(is_free).unwrap_or_else(|| name(0))
+    })
 }
 
 /// How many files make a change large; `DRYAD_BATCH_FROM` says otherwise, for tests.

@@ -17,7 +17,7 @@ use super::returned::Returned;
 use crate::merge::{Merge, merge};
 use crate::workspace::Workspace;
 use dryad_effects::bearings::Borne;
-use dryad_effects::beside::beside;
+use dryad_effects::beside::free_beside;
 use dryad_effects::contents::Contents;
 use dryad_effects::opened;
 use dryad_effects::texts::Texts;
@@ -361,14 +361,6 @@ impl Planner<'_> {
     /// `<file>.before-<operation>`, or the next free name.
     fn free_place(&self, path: &Path) -> PathBuf {
         let short: String = self.id.as_str().chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect();
-        let first = beside(path, &format!(".before-{short}"));
-        let name = |number: u32| {
-            let mut name = first.as_os_str().to_owned();
-            if number > 0 {
-                name.push(format!(".{number}"));
-            }
-            PathBuf::from(name)
-        };
-        (0..).map(name).find(|place| !self.foreseen.is_taken(place)).unwrap_or_else(|| name(0))
+        free_beside(path, &format!(".before-{short}"), |place| !self.foreseen.is_taken(place))
     }
 }
