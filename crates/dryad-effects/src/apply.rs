@@ -85,15 +85,15 @@ pub enum Settled {
 }
 
 impl Settled {
-    /// What came of putting them away, and where some lie still.
-    fn of(settled: Result<(), ApplyError>, slots: Vec<FilePath>) -> Self {
-        match settled {
-            Err(failure) if !slots.is_empty() => Self::NotYet { slots, why: failure.reason() },
-            Err(failure) => {
+    /// What came of putting those of these units away.
+    fn of(settled: Result<(), ApplyError>, units: &[Unit]) -> Self {
+        let Err(failure) = settled else { return Self::Yes };
+        match left_beside(units) {
+            slots if slots.is_empty() => {
                 tracing::debug!(%failure, "a journal is settled by the next start");
                 Self::Yes
             }
-            Ok(()) => Self::Yes,
+            slots => Self::NotYet { slots, why: failure.reason() },
         }
     }
 }
@@ -174,7 +174,7 @@ impl Applier {
             Ok(proof) => {
                 // It has happened and is recorded. What is still to be put away is by the next start.
                 let settled = self.settle(units);
-                proof.map(|()| Settled::of(settled, left_beside(units)))
+                proof.map(|()| Settled::of(settled, units))
             }
             Err(failure) => match self.reverse(request.contents, units, &inodes, staging) {
                 WentBack { stuck, beside } if stuck.is_empty() => Err(with_kept(failure, units, beside)),

@@ -36,6 +36,9 @@ use std::rc::Rc;
 /// So much of a pack is held before it is written.
 const PIECE: usize = 128 * 1024;
 
+/// So many bytes are written as a whole or not at all: no kill tears a page.
+const AT_ONCE: usize = 4096;
+
 /// The kept texts of one workspace. What was looked up once is remembered: packs that are added later may not be
 /// seen.
 #[derive(Debug)]
@@ -60,6 +63,40 @@ enum Source {
     Memory(Rc<Pack>),
 }
 
+/// A pack that is being written. It gets its name once it is whole: what a dead process left of one is none.
+struct Draft<'t> {
+    texts: &'t Texts,
+    operation: &'t OperationId,
+    file: Option<File>,
+}
+
+impl Draft<'_> {
+    fn write(&mut self, pack: &mut Pack) -> io::Result<()> {
+        if pack.is_empty() {
+            return Ok(());
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(self.texts.create(&self.texts.unfinished(self.operation))?),
+        };
+        disk::write(file, pack.bytes())?;
+        pack.clear();
+        Ok(())
+    }
+
+    fn finish(mut self, pack: &mut Pack) -> io::Result<()> {
+        let place = self.texts.place(self.operation);
+        if self.file.is_none() && !pack.is_empty() && pack.bytes().len() <= AT_ONCE {
+            return disk::write(&mut self.texts.create(&place)?, pack.bytes());
+        }
+        self.write(pack)?;
+        match self.file {
+            Some(_) => disk::rename_over(&self.texts.unfinished(self.operation), &place),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Texts {
     /// Texts kept in this directory, which need not exist yet.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
@@ -69,41 +106,29 @@ impl Texts {
     /// Keeps the texts of an operation that makes this change, as far as both sides are at hand. No more than a piece
     /// of them is held at once.
     pub fn keep(&self, operation: &OperationId, changes: &ChangeSet, contents: &Contents) -> io::Result<()> {
-        let mut file = None;
-        let mut write = |pack: &mut Pack| {
-            if pack.is_empty() {
-                return Ok(());
-            }
-            let file = match &mut file {
-                Some(file) => file,
-                None => file.insert(self.create(operation)?),
-            };
-            disk::write(file, pack.bytes())?;
-            pack.clear();
-            Ok(())
-        };
         let mut pack = Pack::default();
-        let mut kept = changes.iter().try_for_each(|change| {
+        let mut draft = Draft { texts: self, operation, file: None };
+        let kept = changes.iter().try_for_each(|change| {
             pack.add(change, contents);
-            if pack.bytes().len() < PIECE { Ok(()) } else { write(&mut pack) }
+            if pack.bytes().len() < PIECE { Ok(()) } else { draft.write(&mut pack) }
         });
-        kept = kept.and_then(|()| write(&mut pack));
-        // It gets its name once it is whole: what a dead process left of one is none.
-        let named = kept.and_then(|()| match &file {
-            Some(_) => disk::rename_over(&self.unfinished(operation), &self.directory.join(operation.as_str())),
-            None => Ok(()),
-        });
-        named.inspect_err(|_| drop(disk::remove_file(&self.unfinished(operation))))
+        kept.and_then(|()| draft.finish(&mut pack)).inspect_err(|_| {
+            disk::remove_file(&self.unfinished(operation)).ok();
+            self.forget(operation);
+        })
     }
 
-    fn create(&self, operation: &OperationId) -> io::Result<File> {
-        let path = self.unfinished(operation);
-        match disk::create(&path) {
+    fn create(&self, path: &Path) -> io::Result<File> {
+        match disk::create(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => make_private_directory(&self.directory)?,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => disk::remove_file(&path)?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => disk::remove_file(path)?,
             other => return other,
         }
-        disk::create(&path)
+        disk::create(path)
+    }
+
+    fn place(&self, operation: &OperationId) -> PathBuf {
+        self.directory.join(operation.as_str())
     }
 
     fn unfinished(&self, operation: &OperationId) -> PathBuf {
@@ -112,7 +137,7 @@ impl Texts {
 
     /// The operation has come to nothing.
     pub fn forget(&self, operation: &OperationId) {
-        disk::remove_file(&self.directory.join(operation.as_str())).ok();
+        disk::remove_file(&self.place(operation)).ok();
     }
 
     /// Looks texts up as if this pack was kept.

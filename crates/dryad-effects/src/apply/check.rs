@@ -11,6 +11,7 @@ use crate::vicinity::Vicinity;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -150,10 +151,17 @@ fn unlisted(unit: &Unit) -> Result<Vec<FilePath>, ApplyError> {
     Ok(unlisted)
 }
 
+/// Whether a directory is reached through a link.
+fn is_linked(directory: &Path) -> bool {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let is_plain = openat2(CWD, directory, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).is_ok();
+    // One look tells for nearly all; who was refused it, by an old kernel or by closed bits, has another.
+    !is_plain && directory.canonicalize().is_ok_and(|real| real != directory)
+}
+
 /// Paths above which a directory has become a link: the change would land elsewhere.
 fn linked_parents(units: &[Unit]) -> Vec<FilePath> {
     let mut seen: HashSet<&OsStr> = HashSet::new();
-    let is_linked = |parent: &Path| parent.canonicalize().is_ok_and(|real| real != parent);
     let mut linked = Vec::new();
     for unit in units {
         let Some(parent) = unit.path().parent() else { continue };
