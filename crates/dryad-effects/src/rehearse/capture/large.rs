@@ -7,6 +7,7 @@ use super::walk::Pair;
 use crate::fingerprint::{image_at, modified};
 use crate::parallel::each;
 use dryad_protocol::image::{FileImage, Image};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -23,9 +24,12 @@ impl LargeFiles {
     /// Reads those of these pairs, on both sides. What cannot be read is left to who needs it.
     pub(super) fn of(pairs: &[&Pair]) -> Self {
         let files = pairs.iter().flat_map(|pair| sides(pair)).filter(|(_, facts)| is_large(facts));
-        let files: HashMap<(u64, u64), &Path> = files.map(|(path, facts)| (key(facts), path)).collect();
-        let files: Vec<((u64, u64), &Path)> = files.into_iter().collect();
-        let read = |(key, path): &((u64, u64), &Path)| match image_at(path) {
+        let files: HashMap<(u64, u64), (u64, &Path)> =
+            files.map(|(path, facts)| (key(facts), (facts.len(), path))).collect();
+        let mut files: Vec<((u64, u64), (u64, &Path))> = files.into_iter().collect();
+        // The largest first, so that nobody waits for one who began it last.
+        files.sort_unstable_by_key(|(_, (size, _))| Reverse(*size));
+        let read = |(key, (_, path)): &((u64, u64), (u64, &Path))| match image_at(path) {
             Ok(Image::File(image)) => Some((*key, image)),
             Ok(Image::Absent | Image::Symlink { .. } | Image::Directory { .. }) | Err(_) => None,
         };
