@@ -75,12 +75,19 @@ fn sync_file_systems(units: &[Unit]) -> io::Result<HashSet<u64>> {
         if last.replace(parent) == Some(parent) {
             continue;
         }
-        let directory = File::open(parent)?;
-        if synced.insert(directory.metadata()?.dev()) {
-            disk::sync_file_system(&directory)?;
+        let device = parent.symlink_metadata()?.dev();
+        if synced.insert(device) {
+            disk::sync_file_system(&open_on(device, parent)?)?;
         }
     }
     Ok(synced)
+}
+
+/// Opens a directory, or one above it on the same file system, if it may not be read.
+fn open_on(device: u64, directory: &Path) -> io::Result<File> {
+    let is_there = |file: &File| file.metadata().is_ok_and(|facts| facts.dev() == device);
+    let readable = directory.ancestors().find_map(|place| File::open(place).ok().filter(is_there));
+    readable.map_or_else(|| File::open(directory), Ok)
 }
 
 fn existing(log: &Path) -> io::Result<Option<File>> {

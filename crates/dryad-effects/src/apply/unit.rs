@@ -11,6 +11,9 @@ use dryad_protocol::image::Image;
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
+/// What an owner needs to change what is in a directory.
+const CHANGE: u32 = 0o300;
+
 /// One rename's worth of a change set.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
@@ -67,9 +70,13 @@ impl Unit {
         matches!(self.step, Step::Create | Step::Replace)
     }
 
-    /// Whether this is a directory that is closed before and after; in between it has to be open.
+    /// Whether this is a directory that is closed, and stays so or gets other bits at the end; until then it has to be open.
     pub(crate) fn is_door(&self) -> bool {
-        self.step == Step::Close && self.own().is_some_and(Change::is_door)
+        let is_closed = |own: &Change| match (&own.before, &own.after) {
+            (Image::Directory { mode }, Image::Directory { .. }) => mode & CHANGE != CHANGE,
+            _ => false,
+        };
+        self.step == Step::Close && self.own().is_some_and(is_closed)
     }
 
     /// Whether something is moved out.

@@ -40,8 +40,12 @@ impl Texts {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Condition::Absent),
             file => file?,
         };
-        let found: Vec<Difference> = differences(&mut BufReader::new(&file)).collect();
         let length = file.metadata()?.len();
+        if length == 0 {
+            // Who made it died before he wrote anything.
+            return Ok(Condition::Absent);
+        }
+        let found: Vec<Difference> = differences(&mut BufReader::new(&file)).collect();
         let is_all = found.last().is_some_and(|last| last.end() == length);
         let pairs: HashSet<_> = changes.iter().map(|change| (change.before.blob(), change.after.blob())).collect();
         let is_sound = is_all

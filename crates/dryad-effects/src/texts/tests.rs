@@ -147,7 +147,9 @@ fn damage_to_any_byte_of_a_pack_is_found() {
         fs::write(&path, damaged).unwrap();
         assert_eq!(check(), Condition::Damaged, "byte {position}");
     }
-    for length in (0..30).chain(whole.len() - 30..whole.len()) {
+    fs::write(&path, "").unwrap();
+    assert_eq!(check(), Condition::Absent, "there is nothing in it");
+    for length in (1..30).chain(whole.len() - 30..whole.len()) {
         fs::write(&path, &whole[..length]).unwrap();
         assert_eq!(check(), Condition::Damaged, "{length} bytes");
     }

@@ -148,7 +148,8 @@ impl FileLog {
 
     /// Appends one operation on files, as [`append`](Self::append) does, and notes whether texts were kept for it.
     pub(crate) fn append_files(&self, head: &OperationHead, changes: &ChangeSet) -> Result<(), LogError> {
-        let has_texts = self.directory.join(TEXTS).join(head.id.as_str()).exists();
+        let texts = self.directory.join(TEXTS).join(head.id.as_str());
+        let has_texts = texts.metadata().is_ok_and(|facts| facts.len() > 0);
         self.append_entry(&head.id, || {
             let entry = self.changes.store_files(head, changes, self.root())?;
             Ok(Entry { has_texts, ..entry })

@@ -19,6 +19,9 @@ use std::path::Path;
 /// Permission bits of a directory that comes back although the change does not know it.
 const MODE: u32 = 0o755;
 
+/// What an owner needs to change what is in a directory.
+const CHANGE: u32 = 0o300;
+
 /// What its owner may do with a directory that is open.
 const OPENED: u32 = 0o700;
 
@@ -198,13 +201,16 @@ enum Bits {
 /// What a change does to bits and time, if it does nothing else.
 fn only_bits(change: &Change) -> Option<Bits> {
     match (&change.before, &change.after) {
-        // A door is open while something is changed behind it.
-        (Image::Directory { .. }, Image::Directory { mode }) if change.is_door() => {
-            Some(Bits::Opening { after: mode | OPENED })
-        }
         (Image::Directory { mode: before }, Image::Directory { mode: after }) => {
-            let opens = before & !after & OPENED == 0;
-            Some(if opens { Bits::Opening { after: *after } } else { Bits::Other })
+            let (opens, was_closed) = (before & !after & OPENED == 0, before & CHANGE != CHANGE);
+            Some(if opens && !change.is_door() {
+                Bits::Opening { after: *after }
+            } else if was_closed {
+                // It is open while something is changed behind it, whatever bits it gets in the end.
+                Bits::Opening { after: after | OPENED }
+            } else {
+                Bits::Other
+            })
         }
         (Image::File(before), Image::File(after)) if before.blob == after.blob => Some(Bits::Other),
         _ => None,

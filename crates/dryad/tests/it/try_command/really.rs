@@ -117,6 +117,10 @@ fn what_its_owner_may_not_read_comes_back_with_its_bits() {
             (linked, "mv f h"),
             (linked, "mv f h; chmod 600 k; echo more >> k"),
             ("mkdir d; echo precious > d/f; chmod 000 d/f d", "mv d e; chmod 700 e; rm -f e/f"),
+            // A directory that can be changed and not be listed.
+            ("mkdir d; echo precious > d/f; chmod 000 d/f; chmod 300 d", "rm -f d/f"),
+            ("mkdir d; echo precious > d/f; chmod 300 d", "chmod 600 d/f d"),
+            ("mkdir d; echo precious > d/f; chmod 300 d", "chmod 600 d/f; rm d/f; echo other > d/g; chmod 600 d"),
         ],
     );
     for rung in ["journal", "snapshot"] {
