@@ -24,12 +24,12 @@ impl LargeFiles {
     /// Reads those of these pairs, on both sides. What cannot be read is left to who needs it.
     pub(super) fn of(pairs: &[&Pair]) -> Self {
         let files = pairs.iter().flat_map(|pair| sides(pair)).filter(|(_, facts)| is_large(facts));
-        let files: HashMap<(u64, u64), (u64, &Path)> =
-            files.map(|(path, facts)| (key(facts), (facts.len(), path))).collect();
-        let mut files: Vec<((u64, u64), (u64, &Path))> = files.into_iter().collect();
+        let files: HashMap<(u64, u64), (&Path, u64)> =
+            files.map(|(path, facts)| (key(facts), (path, facts.len()))).collect();
+        let mut files: Vec<_> = files.into_iter().map(|(key, (path, size))| (size, key, path)).collect();
         // The largest first, so that nobody waits for one who began it last.
-        files.sort_unstable_by_key(|(_, (size, _))| Reverse(*size));
-        let read = |(key, (_, path)): &((u64, u64), (u64, &Path))| match image_at(path) {
+        files.sort_unstable_by_key(|(size, ..)| Reverse(*size));
+        let read = |(_, key, path): &(u64, (u64, u64), &Path)| match image_at(path) {
             Ok(Image::File(image)) => Some((*key, image)),
             Ok(Image::Absent | Image::Symlink { .. } | Image::Directory { .. }) | Err(_) => None,
         };
