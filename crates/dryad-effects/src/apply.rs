@@ -41,7 +41,7 @@ pub use recover::{Direction, Records, Recovered};
 
 use crate::bearings::Borne;
 use crate::contents::Contents;
-use crate::journal::{Journal, Meta};
+use crate::journal::{Journal, Meta, OpenJournal};
 use crate::vault::{NewBatch, Vault};
 use clear::Staging;
 use dryad_protocol::change_set::ChangeSet;
@@ -50,7 +50,7 @@ use dryad_protocol::path::FilePath;
 use error::io_error;
 use reverse::{WentBack, left_beside, with_kept};
 use slots::{Berth, InVault};
-use std::fs::File;
+use stage::Staged;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -162,8 +162,8 @@ impl Applier {
         commit: &mut dyn FnMut(Outcome) -> io::Result<()>,
     ) -> Result<Settled, ApplyError> {
         let batch = slots::give(units, request.contents, &self.vault, &self.owner(), in_vault);
-        let journal = self.begin(request, units, batch.as_ref())?;
-        let (inodes, staging, done) = match self.stage(request, units, batch.as_ref(), journal) {
+        let mut journal = self.begin(request, units, batch.as_ref())?;
+        let (inodes, staging, done) = match self.stage(request, units, batch.as_ref(), &mut journal) {
             Ok(inodes) => (inodes, Staging::Complete, self.carry_out(units, commit)),
             Err(failure) => (units.iter().map(stage::inode).collect(), Staging::Unfinished, Err(failure)),
         };
@@ -173,7 +173,7 @@ impl Applier {
         match done {
             Ok(proof) => {
                 // It has happened and is recorded. What is still to be put away is by the next start.
-                let settled = self.settle(units);
+                let settled = self.settle(units, journal);
                 proof.map(|()| Settled::of(settled, units))
             }
             Err(failure) => match self.reverse(request.contents, units, &inodes, staging) {
@@ -189,7 +189,12 @@ impl Applier {
         state.map_or_else(|| "workspace".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
-    fn begin(&self, request: &Request<'_>, units: &[Unit], batch: Option<&NewBatch>) -> Result<File, ApplyError> {
+    fn begin(
+        &self,
+        request: &Request<'_>,
+        units: &[Unit],
+        batch: Option<&NewBatch>,
+    ) -> Result<OpenJournal, ApplyError> {
         let slots = units.iter().map(|unit| FilePath::new(&unit.slot)).collect();
         let root = self.root.as_ref().map(FilePath::new);
         let batch = batch.map(|batch| FilePath::new(batch.directory()));
@@ -206,16 +211,16 @@ impl Applier {
         request: &Request<'_>,
         units: &[Unit],
         batch: Option<&NewBatch>,
-        mut journal: File,
+        journal: &mut OpenJournal,
     ) -> Result<Vec<u64>, ApplyError> {
         stage::secure_before(units, &self.vault)?;
         if let Some(batch) = batch {
             batch.make().map_err(io_error("keep former contents in", batch.directory()))?;
         }
         swap::open_directories(units)?;
-        let inodes = stage::stage(units, (request.contents, request.borne), &self.vault)?;
-        self.journal.ready(&mut journal, &inodes).map_err(record_failed(&self.journal))?;
-        barrier::barrier(units, &journal, &self.log).map_err(record_failed(&self.journal))?;
+        let Staged { inodes, written } = stage::stage(units, (request.contents, request.borne), &self.vault)?;
+        self.journal.ready(journal, &inodes).map_err(record_failed(&self.journal))?;
+        barrier::barrier(units, written, &journal.file, &self.log).map_err(record_failed(&self.journal))?;
         Ok(inodes)
     }
 
@@ -241,9 +246,9 @@ impl Applier {
 
     /// Moves the before-images from their slots into the vault and settles the journal. What fails
     /// here stays in its slot, and the journal with it: the next start does the rest.
-    fn settle(&self, units: &[Unit]) -> Result<(), ApplyError> {
+    fn settle(&self, units: &[Unit], journal: OpenJournal) -> Result<(), ApplyError> {
         swap::within_closed(units, || clear::absorb(units, &self.vault))?;
-        self.journal.settle(&self.log).map_err(record_failed(&self.journal))
+        self.journal.settle(journal, &self.log).map_err(record_failed(&self.journal))
     }
 }
 

@@ -16,6 +16,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+/// The name of the journal in the state of a workspace.
+const JOURNAL: &str = "journal";
+
 /// An interrupted change of which nothing more can come.
 #[derive(Clone, Debug)]
 pub struct GivenUp {
@@ -27,6 +30,16 @@ pub struct GivenUp {
     pub left: Vec<FilePath>,
 }
 
+/// Whether a change of this state is in flight, or was left half-done.
+pub fn is_in_flight(state: &Path) -> bool {
+    Journal::new(state.join(JOURNAL)).is_open()
+}
+
+/// Whether a change of this state waits to be finished.
+pub fn has_unfinished(state: &Path) -> bool {
+    is_in_flight(state) || !Journal::new(state.join(JOURNAL)).aside().is_empty()
+}
+
 /// The interrupted changes of this state of which nothing is left, or that are older than `oldest`. The caller holds the
 /// workspace's lock.
 pub fn given_up(state: &Path, oldest: SystemTime) -> Vec<GivenUp> {
@@ -36,7 +49,7 @@ pub fn given_up(state: &Path, oldest: SystemTime) -> Vec<GivenUp> {
     let judge = |journal: Journal| {
         let modified = fs::metadata(journal.path()).and_then(|metadata| metadata.modified()).ok()?;
         let is_old = modified < oldest;
-        let found = match journal.find().ok()? {
+        let found = match journal.find().ok()?? {
             Reading::Found(found) => found.followed(root.as_deref()),
             Reading::Damaged { slots } => return unreadable(&journal, slots, is_old),
             Reading::Nothing | Reading::Newer => return None,
@@ -49,7 +62,7 @@ pub fn given_up(state: &Path, oldest: SystemTime) -> Vec<GivenUp> {
             record: found.intent.meta.record.clone(),
         })
     };
-    Journal::new(state.join("journal")).aside().into_iter().filter_map(judge).collect()
+    Journal::new(state.join(JOURNAL)).aside().into_iter().filter_map(judge).collect()
 }
 
 /// What cannot be read is given up when it is old, or nothing of what it names is left.

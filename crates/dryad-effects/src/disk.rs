@@ -25,8 +25,13 @@ const NAMELESS: &str = ".nameless-";
 
 /// Makes a new file that only its owner can read, and fails if the name is taken.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
+    create_with(path, 0o600)
+}
+
+/// Makes a new file of this mode, as far as the user's mask lets it be, and fails if the name is taken.
+pub(crate) fn create_with(path: &Path, mode: u32) -> io::Result<File> {
     step()?;
-    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+    OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path)
 }
 
 /// Makes a file without a name on the file system of this directory: it is gone once it is closed.
@@ -60,10 +65,20 @@ fn sweep_nameless(directory: &Path) {
 
 /// Opens a file to append to it, and makes it if it is not there.
 pub(crate) fn open_append(path: &Path) -> io::Result<File> {
-    step()?;
-    let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
-    fault::appended(path, &file);
+    let file = open_journal(path)?;
+    may_be_lost(path, &file);
     Ok(file)
+}
+
+/// The same for a file that is synced before anything relies on it.
+pub(crate) fn open_journal(path: &Path) -> io::Result<File> {
+    step()?;
+    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
+}
+
+/// From here on a power cut may take what is appended to a file, until it is synced.
+pub(crate) fn may_be_lost(path: &Path, file: &File) {
+    fault::appended(path, file);
 }
 
 /// Writes all bytes.
@@ -81,7 +96,9 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()>
 /// Cuts a file to this length.
 pub(crate) fn truncate(file: &File, length: u64) -> io::Result<()> {
     step()?;
-    file.set_len(length)
+    file.set_len(length)?;
+    fault::truncated(file, length);
+    Ok(())
 }
 
 /// Waits until a file and everything its file system had promised before it are on the disk.
@@ -177,6 +194,28 @@ pub(crate) fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     Exchanges::default().exchange(a, b)
 }
 
+/// Lets two names change places in one step, or fails with [`io::ErrorKind::Unsupported`].
+pub(crate) fn exchange_at_once(a: &Path, b: &Path) -> io::Result<()> {
+    if exchanges_by_three() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    step()?;
+    match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => Err(io::ErrorKind::Unsupported.into()),
+        other => {
+            other?;
+            fault::exchanged(a, b);
+            Ok(())
+        }
+    }
+}
+
+/// Whether no file system shall exchange names in one step.
+fn exchanges_by_three() -> bool {
+    static PLAIN: OnceLock<bool> = OnceLock::new();
+    *PLAIN.get_or_init(|| std::env::var_os("DRYAD_NO_EXCHANGE").is_some())
+}
+
 /// Lets many names change places with others.
 #[derive(Debug, Default)]
 pub(crate) struct Exchanges {
@@ -187,8 +226,7 @@ pub(crate) struct Exchanges {
 impl Exchanges {
     /// The next two.
     pub(crate) fn exchange(&mut self, a: &Path, b: &Path) -> io::Result<()> {
-        static PLAIN: OnceLock<bool> = OnceLock::new();
-        if *PLAIN.get_or_init(|| std::env::var_os("DRYAD_NO_EXCHANGE").is_some()) {
+        if exchanges_by_three() {
             return exchange_by_three(a, b);
         }
         step()?;

@@ -7,7 +7,7 @@
 
 mod stamp;
 
-pub(crate) use stamp::Stamp;
+pub(crate) use stamp::{Stamp, is_written_long_ago};
 
 use crate::opened;
 use crate::vicinity::Vicinity;

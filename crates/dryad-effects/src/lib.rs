@@ -8,6 +8,7 @@
 //! is reported only after every touched path has been read again and compared.
 #![expect(clippy::disallowed_methods, reason = "this crate is the one home of file writes and process starts")]
 
+mod apart;
 pub mod apply;
 pub mod artifact;
 pub mod aside;

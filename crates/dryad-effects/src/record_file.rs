@@ -54,15 +54,16 @@ impl RecordFile {
         Ok(bytes)
     }
 
-    /// Appends a record in one write. When the write fails, what it left is cut off again.
-    pub fn append(&self, record: &[u8]) -> io::Result<()> {
-        let mut file = disk::open_append(&self.path)?;
-        let before = file.metadata()?.len();
-        let written = disk::write(&mut file, record);
-        if written.is_err() {
-            file.set_len(before).ok();
-        }
-        written
+    /// Appends a record in one write; how long the file is then. When the write fails, what it left is cut off again.
+    pub fn append(&self, record: &[u8]) -> io::Result<u64> {
+        let file = disk::open_append(&self.path)?;
+        let length = file.metadata()?.len();
+        add(file, length, record)
+    }
+
+    /// The same for who knows how long the file is.
+    pub fn append_at(&self, length: u64, record: &[u8]) -> io::Result<u64> {
+        add(disk::open_append(&self.path)?, length, record)
     }
 
     /// Waits until everything in it is on the disk.
@@ -101,6 +102,14 @@ impl RecordFile {
         paths.sort_unstable();
         Ok(paths.into_iter().map(Self::new).collect())
     }
+}
+
+fn add(mut file: File, length: u64, record: &[u8]) -> io::Result<u64> {
+    let written = disk::write(&mut file, record);
+    if written.is_err() {
+        file.set_len(length).ok();
+    }
+    written.map(|()| length + record.len() as u64)
 }
 
 /// Makes a directory and those above it, for the owner alone.

@@ -5,14 +5,18 @@
 //! two is in the vault. Here lies what differs, in both directions, so that the other can be rebuilt.
 //!
 //! ```text
-//! <directory>/<id of the operation>    one pack with all texts of the operation, written before the change is made
+//! <directory>/recent.packs             small packs of many operations ([`shared`])
+//! <directory>/<id of the operation>    a large pack: all texts of the operation
 //! ```
+//!
+//! Either is written before the change is made.
 //!
 //! Packs are not synced, and not checked as a whole unless somebody asks ([`Texts::check`]): a text counts only if it
 //! has the hash that it is asked for by, and without it a merge becomes a conflict, which loses nothing.
 
 mod check;
 mod pack;
+mod shared;
 
 pub use check::Condition;
 pub use pack::Pack;
@@ -36,9 +40,6 @@ use std::rc::Rc;
 /// So much of a pack is held before it is written.
 const PIECE: usize = 128 * 1024;
 
-/// So many bytes are written as a whole or not at all: no kill tears a page.
-const AT_ONCE: usize = 4096;
-
 /// The kept texts of one workspace. What was looked up once is remembered: packs that are added later may not be
 /// seen.
 #[derive(Debug)]
@@ -52,6 +53,10 @@ pub struct Texts {
 #[derive(Debug, Default)]
 struct Known {
     packs: HashSet<OsString>,
+    /// Those that lie in shared files which were read, by their operations.
+    shared: HashMap<OsString, Rc<Pack>>,
+    /// Whether a shared file holds something that is no pack.
+    is_damaged: bool,
     has_all: bool,
     /// The differences that have a text on one side, by that text's name.
     places: HashMap<BlobId, Vec<(Source, Difference)>>,
@@ -84,15 +89,18 @@ impl Draft<'_> {
         Ok(())
     }
 
-    fn finish(mut self, pack: &mut Pack) -> io::Result<()> {
-        let place = self.texts.place(self.operation);
-        if self.file.is_none() && !pack.is_empty() && pack.bytes().len() <= AT_ONCE {
-            return disk::write(&mut self.texts.create(&place)?, pack.bytes());
+    /// Whether there was anything to keep.
+    fn finish(mut self, pack: &mut Pack) -> io::Result<bool> {
+        if self.file.is_none() && !pack.is_empty() && shared::is_small(pack) {
+            return self.texts.share(self.operation, pack).map(|()| true);
         }
         self.write(pack)?;
         match self.file {
-            Some(_) => disk::rename_over(&self.texts.unfinished(self.operation), &place),
-            None => Ok(()),
+            Some(_) => {
+                disk::rename_over(&self.texts.unfinished(self.operation), &self.texts.place(self.operation))?;
+                Ok(true)
+            }
+            None => Ok(false),
         }
     }
 }
@@ -104,8 +112,8 @@ impl Texts {
     }
 
     /// Keeps the texts of an operation that makes this change, as far as both sides are at hand. No more than a piece
-    /// of them is held at once.
-    pub fn keep(&self, operation: &OperationId, changes: &ChangeSet, contents: &Contents) -> io::Result<()> {
+    /// of them is held at once. Whether there were any.
+    pub fn keep(&self, operation: &OperationId, changes: &ChangeSet, contents: &Contents) -> io::Result<bool> {
         let mut pack = Pack::default();
         let mut draft = Draft { texts: self, operation, file: None };
         let kept = changes.iter().try_for_each(|change| {
@@ -138,6 +146,16 @@ impl Texts {
     /// The operation has come to nothing.
     pub fn forget(&self, operation: &OperationId) {
         disk::remove_file(&self.place(operation)).ok();
+        self.unshare(operation).ok();
+    }
+
+    /// Whether anything was kept for an operation.
+    pub fn has_kept(&self, operation: &OperationId) -> bool {
+        let is_shared = || {
+            self.load(operation);
+            self.known.borrow().shared.contains_key(OsStr::new(operation.as_str()))
+        };
+        self.place(operation).metadata().is_ok_and(|pack| pack.len() > 0) || is_shared()
     }
 
     /// Looks texts up as if this pack was kept.
@@ -154,7 +172,7 @@ impl Texts {
         content: &dyn Fn(BlobId) -> Option<Vec<u8>>,
     ) -> Option<Vec<u8>> {
         let mut known = self.known.borrow_mut();
-        known.load(&self.directory.join(operation.as_str()));
+        known.load(&self.directory, operation.as_str());
         known.rebuild(id, content).or_else(|| {
             known.load_all(&self.directory, &self.foreseen);
             known.rebuild(id, content)
@@ -163,7 +181,7 @@ impl Texts {
 
     /// Reads what an operation has kept.
     pub fn load(&self, operation: &OperationId) {
-        self.known.borrow_mut().load(&self.directory.join(operation.as_str()));
+        self.known.borrow_mut().load(&self.directory, operation.as_str());
     }
 
     /// Whether one of the operations that were read has kept what makes the text `id` out of `other`.
@@ -173,11 +191,15 @@ impl Texts {
         places.iter().any(|(_, difference)| difference.other(id) == other)
     }
 
-    /// Removes the packs of operations that nothing keeps; how many.
+    /// Removes the files with packs of operations that nothing keeps; how many.
     pub fn collect(&self, keep: &dyn Fn(&str) -> bool) -> io::Result<usize> {
         let mut removed = 0;
         for name in names(&self.directory)? {
-            if !name.to_str().is_some_and(keep) {
+            let is_kept = match shared::is_shared(&name) {
+                true => shared::read(&self.directory.join(&name))?.operations().any(keep),
+                false => name.to_str().is_some_and(keep),
+            };
+            if !is_kept {
                 disk::remove_file(&self.directory.join(name))?;
                 removed += 1;
             }
@@ -195,15 +217,50 @@ impl Known {
             self.add(&mut Cursor::new(pack.bytes()), &Source::Memory(Rc::clone(pack)));
         }
         for name in names(directory).unwrap_or_default() {
-            self.load(&directory.join(name));
+            let path = directory.join(&name);
+            if shared::is_shared(&name) {
+                self.load_shared(&path);
+            } else {
+                self.load_own(&path);
+            }
         }
     }
 
-    fn load(&mut self, path: &Path) {
-        if self.packs.insert(path.file_name().unwrap_or_default().to_owned())
-            && let Ok(file) = File::open(path)
-        {
-            self.add(&mut BufReader::new(file), &Source::File(path.into()));
+    /// Reads the pack of an operation, wherever it lies.
+    fn load(&mut self, directory: &Path, operation: &str) {
+        if self.load_own(&directory.join(operation)) || self.shared.contains_key(OsStr::new(operation)) {
+            return;
+        }
+        for name in shared::newest_first(directory) {
+            self.load_shared(&directory.join(name));
+            if self.shared.contains_key(OsStr::new(operation)) {
+                return;
+            }
+        }
+    }
+
+    /// Reads a file with one pack; whether it is known now.
+    fn load_own(&mut self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default();
+        if self.packs.contains(name) {
+            return true;
+        }
+        let Ok(file) = File::open(path) else { return false };
+        self.add(&mut BufReader::new(file), &Source::File(path.into()));
+        self.packs.insert(name.to_owned())
+    }
+
+    /// Reads a file with many packs, if it was not read before.
+    fn load_shared(&mut self, path: &Path) {
+        if !self.packs.insert(path.file_name().unwrap_or_default().to_owned()) {
+            return;
+        }
+        let Ok(found) = shared::read(path) else { return };
+        self.is_damaged |= found.is_damaged;
+        for (operation, pack) in found.packs {
+            let pack = Rc::new(pack);
+            self.add(&mut Cursor::new(pack.bytes()), &Source::Memory(Rc::clone(&pack)));
+            self.shared.insert(operation.into(), pack);
         }
     }
 

@@ -65,7 +65,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How often an operation starts again because others changed the same content meanwhile. Each time
 /// somebody else got on, so that nobody waits for ever.
@@ -77,6 +77,7 @@ pub struct Vault {
     layout: Arc<Layout>,
     batches: Arc<Batches>,
     calls: Calls,
+    device: Arc<OnceLock<u64>>,
 }
 
 /// What lies on the vault's file system.
@@ -112,7 +113,14 @@ impl Vault {
 
     /// The file system that the vault lies on.
     pub(crate) fn device(&self) -> Option<u64> {
-        device_of(self.layout.root())
+        if let Some(device) = self.device.get() {
+            return Some(*device);
+        }
+        // What is not there yet may come to lie elsewhere than what is above it.
+        match fs::metadata(self.layout.root()) {
+            Ok(root) => Some(*self.device.get_or_init(|| root.dev())),
+            Err(_) => device_of(self.layout.root()),
+        }
     }
 
     /// Answers [`Vault::is_beside`] for many paths.
@@ -127,14 +135,12 @@ impl Vault {
         shards.sort_unstable();
         shards.dedup();
         for shard in shards {
-            if !shard.exists() {
-                layout::make_directory(&shard).map_err(|error| (shard.clone(), error))?;
-            }
-            let place = shard.as_path();
-            let wanted = Access::WRITE_OK | Access::EXEC_OK;
-            if let Err(error) = accessat(CWD, place, wanted, AtFlags::EACCESS) {
-                return Err((place.to_owned(), error.into()));
-            }
+            let may_enter = || accessat(CWD, shard.as_path(), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS);
+            let entered = match may_enter() {
+                Err(rustix::io::Errno::NOENT) => layout::make_directory(&shard).and_then(|()| Ok(may_enter()?)),
+                other => other.map_err(io::Error::from),
+            };
+            entered.map_err(|error| (shard.clone(), error))?;
         }
         Ok(())
     }
@@ -163,7 +169,7 @@ impl Vault {
             Err(error) => return Err(error),
         }
         let (layout, batches) = (Layout::new(&directory), Batches::new(&directory));
-        Ok(Self { layout: Arc::new(layout), batches: Arc::new(batches), calls })
+        Ok(Self { layout: Arc::new(layout), batches: Arc::new(batches), calls, device: Arc::default() })
     }
 }
 

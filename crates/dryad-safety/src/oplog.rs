@@ -16,7 +16,6 @@ mod record;
 mod state;
 mod verify;
 
-pub(crate) use file::TEXTS;
 pub use file::{FileLog, Mended};
 pub use query::NewestFirst;
 pub use record::{Entry, Summary};

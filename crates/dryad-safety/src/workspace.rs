@@ -8,7 +8,7 @@ mod notices;
 mod rehearsed;
 
 use crate::oplog::place::recorded_path;
-use crate::oplog::{FileLog, LogError, TEXTS};
+use crate::oplog::{FileLog, LogError};
 use dryad_effects::apply::{Applier, ApplyError, Records, Request, Settled};
 use dryad_effects::bearings::{Bearings, Borne};
 use dryad_effects::contents::Contents;
@@ -197,7 +197,7 @@ impl Workspace {
         head: &OperationHead,
         changes: &ChangeSet,
         contents: &Contents,
-        keep_texts: &dyn Fn(&Texts) -> io::Result<()>,
+        keep_texts: &dyn Fn(&Texts) -> io::Result<bool>,
     ) -> Result<(), WorkspaceError> {
         let _lock = self.lock()?;
         let log = self.log()?;
@@ -205,15 +205,15 @@ impl Workspace {
         self.recover_locked(log)?;
         let record = serde_json::to_string(head).unwrap_or_default();
         // With what is written over texts an undo can merge after the user has edited them.
-        let texts = self.texts()?;
-        keep_texts(&texts).map_err(unusable(&self.opened()?.state))?;
+        let texts = log.texts();
+        let has_texts = keep_texts(&texts).map_err(unusable(&self.opened()?.state))?;
         let bearings = self.bearings()?;
         let borne = bearings.before(changes, contents);
         bearings.keep(&head.id, &borne, recorded(log)).map_err(unusable(&self.opened()?.state))?;
         let request = Request { changes, contents, borne: &borne, record: &record };
         let mut has_record = false;
         let mut commit = |outcome: Outcome| {
-            append_files(log, head, changes, outcome)?;
+            append_files(log, head, changes, outcome, has_texts)?;
             has_record = true;
             Ok(())
         };
@@ -230,7 +230,7 @@ impl Workspace {
 
     /// What was written over texts.
     pub(crate) fn texts(&self) -> Result<Texts, WorkspaceError> {
-        Ok(Texts::new(self.opened()?.state.join(TEXTS)))
+        Ok(self.log()?.texts())
     }
 
     fn bearings(&self) -> Result<Bearings, WorkspaceError> {
@@ -296,11 +296,18 @@ impl Records for FileLog {
     }
 
     fn add(&self, record: &str, changes: &ChangeSet) -> io::Result<()> {
-        append_files(self, &serde_json::from_str(record)?, changes, Outcome::Applied)
+        let head: OperationHead = serde_json::from_str(record)?;
+        append_files(self, &head, changes, Outcome::Applied, self.texts().has_kept(&head.id))
     }
 }
 
-fn append_files(log: &FileLog, head: &OperationHead, changes: &ChangeSet, outcome: Outcome) -> io::Result<()> {
+fn append_files(
+    log: &FileLog,
+    head: &OperationHead,
+    changes: &ChangeSet,
+    outcome: Outcome,
+    has_texts: bool,
+) -> io::Result<()> {
     let head = OperationHead { outcome, ..head.clone() };
-    log.append_files(&head, changes).map_err(io::Error::other)
+    log.append_files(&head, changes, has_texts).map_err(io::Error::other)
 }

@@ -9,6 +9,7 @@
 //! journal stood for it, and this change's will replace that.
 
 use super::slots::Berth;
+use super::stage::FEW;
 use super::unit::Unit;
 use crate::disk;
 use dryad_protocol::image::Image;
@@ -18,15 +19,12 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// More files than this are synced with their file system.
-const FEW: usize = 64;
-
-/// Makes the slots, the journal and what is in the log durable.
-pub(super) fn barrier(units: &[Unit], journal: &File, log: &Path) -> io::Result<()> {
+/// Makes the slots, the journal and what is in the log durable. Of the staged files some may be open.
+pub(super) fn barrier(units: &[Unit], written: Vec<File>, journal: &File, log: &Path) -> io::Result<()> {
     let device = journal.metadata()?.dev();
     let log = existing(log)?;
     if disk::commits_in_order(journal)?
-        && let Some(mut files) = few_staged(units, device)?
+        && let Some(mut files) = few_staged(units, written, device)?
     {
         files.extend(log);
         write_out(&files, journal)?;
@@ -42,11 +40,18 @@ pub(super) fn barrier(units: &[Unit], journal: &File, log: &Path) -> io::Result<
 }
 
 /// The staged files, if they are few and all of them on this device.
-fn few_staged(units: &[Unit], device: u64) -> io::Result<Option<Vec<File>>> {
-    let mut files = Vec::new();
+fn few_staged(units: &[Unit], written: Vec<File>, device: u64) -> io::Result<Option<Vec<File>>> {
     // What was kept is on the disk already.
     let is_new = |unit: &&Unit| unit.brings() && unit.berth != Berth::Kept;
-    for path in units.iter().filter(is_new).flat_map(staged_files) {
+    let staged: Vec<PathBuf> = units.iter().filter(is_new).flat_map(staged_files).take(FEW + 1).collect();
+    if staged.len() == written.len() {
+        return written
+            .iter()
+            .try_fold(true, |all, file| Ok(all && file.metadata()?.dev() == device))
+            .map(|are_here| are_here.then_some(written));
+    }
+    let mut files = Vec::new();
+    for path in staged {
         let file = match File::open(path) {
             // Nobody may read it, the owner neither.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),

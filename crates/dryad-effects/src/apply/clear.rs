@@ -5,7 +5,7 @@ use super::unit::{Item, Step, Unit, items};
 use super::{ApplyError, io_error};
 use crate::contents::Contents;
 use crate::disk;
-use crate::fingerprint::{Stamp, see_near};
+use crate::fingerprint::{Stamp, is_written_long_ago, see_near};
 use crate::opened;
 use crate::parallel::in_parts;
 use crate::vault::{Neighbours, Vault, VaultError};
@@ -200,9 +200,9 @@ pub(super) fn found(
     writers: Writers,
 ) -> io::Result<(Image, Option<Stamp>)> {
     if let Image::File(file) = expected
+        && (writers == Writers::Unlikely || is_written_long_ago(file))
         && let Some(stamp) = Stamp::near(vicinity, place)
         && stamp.shows(file)
-        && (writers == Writers::Unlikely || stamp.is_written_long_ago())
     {
         return Ok((expected.clone(), Some(stamp)));
     }

@@ -93,7 +93,7 @@ impl Applier {
     pub fn needs_recovery(&self) -> bool {
         let is_doubtful = || !matches!(self.journal.find_doubtful(&self.log), Ok(None));
         let has_looked = self.has_looked.load(Ordering::Relaxed);
-        self.journal.path().exists() || (!has_looked && (is_doubtful() || !self.journal.aside().is_empty()))
+        self.journal.is_open() || (!has_looked && (is_doubtful() || !self.journal.aside().is_empty()))
     }
 
     /// Finishes or reverses an interrupted change, if there is one, and sees to it that the last one before
@@ -101,6 +101,7 @@ impl Applier {
     pub fn recover(&self, records: &dyn Records) -> Result<Vec<Recovered>, ApplyError> {
         let mut recovered = Vec::new();
         if !self.has_looked.load(Ordering::Relaxed) {
+            self.journal.finish_turn().map_err(self.unread())?;
             recovered.extend(self.recover_settled(records)?);
             recovered.extend(self.retry_aside(records));
             self.has_looked.store(true, Ordering::Relaxed);
@@ -111,13 +112,11 @@ impl Applier {
 
     fn recover_interrupted(&self, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {
         match self.journal.find().map_err(self.unread())? {
-            Reading::Nothing => {
-                self.journal.clear().ok();
-                Ok(None)
-            }
-            Reading::Newer => Err(ApplyError::NewerJournal { path: FilePath::new(self.journal.path()) }),
-            Reading::Damaged { slots } => self.set_unread_aside(slots).map(Some),
-            Reading::Found(found) => self.recover_or_set_aside(found, records).map(Some),
+            None => Ok(None),
+            Some(Reading::Nothing) => self.journal.clear().map(|()| None).map_err(self.unread()),
+            Some(Reading::Newer) => Err(ApplyError::NewerJournal { path: FilePath::new(self.journal.path()) }),
+            Some(Reading::Damaged { slots }) => self.set_unread_aside(slots).map(Some),
+            Some(Reading::Found(found)) => self.recover_or_set_aside(found, records).map(Some),
         }
     }
 
@@ -141,13 +140,13 @@ impl Applier {
     fn retry_aside(&self, records: &dyn Records) -> Vec<Recovered> {
         let retry = |journal: Journal| {
             let applier = Self { journal, ..self.clone() };
-            let Ok(Reading::Found(found)) = applier.journal.find() else { return None };
+            let Ok(Some(Reading::Found(found))) = applier.journal.find() else { return None };
             // What it waits for was told when it was set aside.
             let is_over = |recovered: &Recovered| !matches!(recovered.direction, Direction::Unsettled { .. });
             let recovered = applier.recover_found(found, records).ok().filter(is_over)?;
             // Its record is like any other, so nothing has to vouch for it once the log is safe.
             if self.sync_log().is_ok() {
-                applier.journal.forget_settled().ok();
+                applier.journal.remove();
             }
             Some(recovered)
         };

@@ -16,24 +16,58 @@ use crate::vault::Vault;
 use dryad_protocol::image::{FileImage, Image};
 use dryad_protocol::path::FilePath;
 use std::borrow::Cow;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+/// So many files are synced by themselves and not with their file system.
+pub(super) const FEW: usize = 64;
+
+/// The bits by which a file is read, written and run.
+const RIGHTS: u32 = 0o777;
+
 /// New contents, and what is borne by that which they take the place of.
 type Source<'s> = (&'s Contents, &'s Borne);
 
-/// Puts the new contents of all units into their slots, and returns the inodes of what lies there: 0 where
-/// nothing does.
-pub(super) fn stage(units: &[Unit], source: Source<'_>, vault: &Vault) -> Result<Vec<u64>, ApplyError> {
+/// What lies ready.
+#[derive(Debug)]
+pub(super) struct Staged {
+    /// The inodes of what lies in the slots, 0 where nothing does.
+    pub(super) inodes: Vec<u64>,
+    /// The files that were written, while they are few.
+    pub(super) written: Vec<File>,
+}
+
+/// What was put into a slot.
+#[derive(Debug, Default)]
+struct Put {
+    inode: u64,
+    written: Option<File>,
+}
+
+impl Put {
+    /// Something that was not written here.
+    fn other(metadata: &Metadata) -> Self {
+        Self { inode: metadata.ino(), written: None }
+    }
+}
+
+/// Puts the new contents of all units into their slots.
+pub(super) fn stage(units: &[Unit], source: Source<'_>, vault: &Vault) -> Result<Staged, ApplyError> {
     let (directories, others) = items(units.iter().filter(|unit| unit.brings()), |change| &change.after);
     for item in &directories {
         let made = disk::make_directory(&item.place(), 0o700);
         made.map_err(io_error("make a directory beside", item.path()))?;
     }
-    let put_part = |part: &[Item<'_>]| part.iter().map(|item| put(item, source, vault)).collect::<Result<Vec<_>, _>>();
-    let put = in_parts(&others, put_part)?.concat();
+    let are_few = others.len() <= FEW;
+    let put_one = |item: &Item<'_>| {
+        let put = put(item, source, vault)?;
+        Ok(Put { written: put.written.filter(|_| are_few), ..put })
+    };
+    let put_part = |part: &[Item<'_>]| part.iter().map(put_one).collect::<Result<Vec<_>, _>>();
+    let mut put: Vec<Put> = in_parts(&others, put_part)?.into_iter().flatten().collect();
+    let written = put.iter_mut().filter_map(|put| put.written.take()).collect();
     // The deepest first: a closed one takes no entries.
     for item in directories.iter().rev() {
         if let Image::Directory { mode } = item.change.after {
@@ -42,36 +76,36 @@ pub(super) fn stage(units: &[Unit], source: Source<'_>, vault: &Vault) -> Result
         }
     }
     // They are in the order of their units.
-    let mut put = others.iter().zip(put).filter(|(item, _)| item.is_own()).map(|(_, inode)| inode);
+    let mut put = others.iter().zip(put).filter(|(item, _)| item.is_own()).map(|(_, put)| put.inode);
     let inode_of = |unit: &Unit| match unit.own().filter(|_| unit.brings()).map(|own| &own.after) {
         None | Some(Image::Absent) => 0,
         Some(Image::Directory { .. }) => inode(unit),
         Some(Image::File(_) | Image::Symlink { .. }) => put.next().unwrap_or(0),
     };
-    Ok(units.iter().map(inode_of).collect())
+    Ok(Staged { inodes: units.iter().map(inode_of).collect(), written })
 }
 
-/// Puts what is no directory into its slot; its inode.
-fn put(item: &Item<'_>, source: Source<'_>, vault: &Vault) -> Result<u64, ApplyError> {
+/// Puts what is no directory into its slot.
+fn put(item: &Item<'_>, source: Source<'_>, vault: &Vault) -> Result<Put, ApplyError> {
     let place = item.place();
     match &item.change.after {
-        Image::Absent | Image::Directory { .. } => Ok(0),
+        Image::Absent | Image::Directory { .. } => Ok(Put::default()),
         Image::Symlink { target } => {
             let linked = disk::symlink(target.as_path(), &place).and_then(|()| fs::symlink_metadata(&place));
             bear(item, source);
-            linked.map(|metadata| metadata.ino()).map_err(io_error("link beside", item.path()))
+            linked.map(|metadata| Put::other(&metadata)).map_err(io_error("link beside", item.path()))
         }
         Image::File(file) => put_file(item, file, source, vault),
     }
 }
 
-fn put_file(item: &Item<'_>, image: &FileImage, source: Source<'_>, vault: &Vault) -> Result<u64, ApplyError> {
+fn put_file(item: &Item<'_>, image: &FileImage, source: Source<'_>, vault: &Vault) -> Result<Put, ApplyError> {
     let (place, (contents, _)) = (item.place(), source);
     if item.unit.berth == Berth::Kept {
         return put_kept(item, image, source);
     }
     if let Some(bytes) = contents.get(image.blob) {
-        let written = write(&place, &bytes, image, || bear(item, source));
+        let written = write(&place, &bytes, image, wanted(item, source).as_deref());
         return written.map_err(io_error("write beside", item.path()));
     }
     let wanted = wanted(item, source);
@@ -90,16 +124,16 @@ fn put_file(item: &Item<'_>, image: &FileImage, source: Source<'_>, vault: &Vaul
     }
     require_owner(item, image, source, &metadata)?;
     dress(&place, image, &metadata).map_err(io_error("set mode and time beside", item.path()))?;
-    Ok(metadata.ino())
+    Ok(Put::other(&metadata))
 }
 
 /// Makes the file that lies in a slot already what the unit wants.
-fn put_kept(item: &Item<'_>, image: &FileImage, source: Source<'_>) -> Result<u64, ApplyError> {
+fn put_kept(item: &Item<'_>, image: &FileImage, source: Source<'_>) -> Result<Put, ApplyError> {
     let (place, (contents, _)) = (item.place(), source);
     // It was looked at, and what it was exchanged for has not moved since.
     let is_seen = |seen: &&Opposite| seen.slot == place && seen.is_dressed(image);
     if let Some(seen) = contents.opposite(&item.change.path).filter(is_seen) {
-        return Ok(seen.inode);
+        return Ok(Put { inode: seen.inode, written: None });
     }
     let failed = "set mode and time of what was kept of";
     let mut metadata = fs::symlink_metadata(&place).map_err(io_error(failed, item.path()))?;
@@ -111,7 +145,7 @@ fn put_kept(item: &Item<'_>, image: &FileImage, source: Source<'_>) -> Result<u6
     }
     require_owner(item, image, source, &metadata)?;
     dress(&place, image, &metadata).map_err(io_error(failed, item.path()))?;
-    Ok(metadata.ino())
+    Ok(Put::other(&metadata))
 }
 
 /// Fails if a file would lend the rights of another owner than it came with.
@@ -150,16 +184,22 @@ fn bear(item: &Item<'_>, source: Source<'_>) {
     }
 }
 
-/// Writes a new file; `bear` gives it what it shall bear, before its bits, which that may clear.
-fn write(place: &Path, bytes: &[u8], image: &FileImage, bear: impl FnOnce()) -> io::Result<u64> {
-    let mut file = disk::create(place)?;
+/// Writes a new file that shall bear this, or nothing special. Until it is somebody else's nobody else may read it.
+fn write(place: &Path, bytes: &[u8], image: &FileImage, wanted: Option<&Bearing>) -> io::Result<Put> {
+    let mut file = disk::create_with(place, if wanted.is_none() { image.mode & RIGHTS } else { 0o600 })?;
     disk::write(&mut file, bytes)?;
-    bear();
-    disk::set_mode_of(&file, image.mode)?;
+    if let Some(bearing) = wanted {
+        bearing.give(place);
+    }
+    let facts = file.metadata()?;
+    // A change of the owner clears bits.
+    if facts.mode() & 0o7777 != image.mode {
+        disk::set_mode_of(&file, image.mode)?;
+    }
     if let Some(time) = image.modified {
         disk::set_modified(place, time)?;
     }
-    Ok(file.metadata()?.ino())
+    Ok(Put { inode: facts.ino(), written: Some(file) })
 }
 
 /// Gives a file that was not written here its mode and time. One that was moved out mostly has them still.

@@ -3,6 +3,7 @@
 mod exchanged;
 
 use super::*;
+use crate::aside::is_in_flight;
 use crate::bearings::Borne;
 use crate::fingerprint::image_at;
 use dryad_protocol::change_set::Change;
@@ -54,7 +55,7 @@ impl Bench {
             Ok(())
         });
         self.recorded += count;
-        assert!(result.is_err() || !self.root.path().join("journal").exists(), "the journal is cleared");
+        assert!(result.is_err() || !is_in_flight(self.root.path()), "the journal is cleared");
         result.map(|settled| assert_eq!(settled, Settled::Yes))
     }
 
@@ -279,7 +280,7 @@ fn what_somebody_wrote_into_a_change_that_is_put_back_stays_and_the_rest_is_name
     assert!(text.ends_with(&told), "{text}");
     assert_eq!(fs::read_to_string(bench.at("file")).unwrap(), "after, and somebody's");
     assert_eq!(fs::read_to_string(before).unwrap(), "before");
-    assert!(!bench.root.path().join("journal").exists());
+    assert!(!is_in_flight(bench.root.path()));
 }
 
 /// Owner, group and attributes of a file, in one line.

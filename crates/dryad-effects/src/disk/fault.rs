@@ -101,6 +101,27 @@ pub(super) fn synced(file: &File) {
     }
 }
 
+/// A file was cut to this length.
+pub(super) fn truncated(file: &File, length: u64) {
+    if is_cutting()
+        && let Some(name) = name(file)
+        && let Some(lengths) = appended_files().get_mut(&name)
+    {
+        *lengths = Lengths { written_out: lengths.written_out.min(length), synced: lengths.synced.min(length) };
+    }
+}
+
+/// Two files have changed names.
+pub(super) fn exchanged(a: &Path, b: &Path) {
+    if is_cutting() {
+        let mut files = appended_files();
+        let (of_a, of_b) = (files.remove(a), files.remove(b));
+        files.extend(
+            of_a.map(|lengths| (b.to_owned(), lengths)).into_iter().chain(of_b.map(|lengths| (a.to_owned(), lengths))),
+        );
+    }
+}
+
 /// Everything was synced.
 pub(super) fn all_synced() {
     if is_cutting() {

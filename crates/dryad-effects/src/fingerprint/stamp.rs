@@ -67,11 +67,6 @@ impl Stamp {
         is_past(self.changed)
     }
 
-    /// Whether it has moved on since the last write.
-    pub(crate) fn is_written_long_ago(&self) -> bool {
-        is_past(self.modified)
-    }
-
     /// Whether the file still has the size and the time of this image. A write would have set the clock's time, and that
     /// is not the old one any more: so it holds what the image says, if that is old enough. Whole seconds tell nothing.
     pub(crate) fn shows(&self, image: &FileImage) -> bool {
@@ -117,6 +112,11 @@ impl Stamp {
             hasher.update(&number.to_le_bytes());
         }
     }
+}
+
+/// Whether a file of this image was written so long ago that another write would bear another time.
+pub(crate) fn is_written_long_ago(image: &FileImage) -> bool {
+    image.modified.is_some_and(|time| is_past((time.seconds(), time.nanoseconds().into())))
 }
 
 /// Whether a moment is so long ago that another one bears another time.

@@ -16,7 +16,7 @@ const VERSION: usize = 6;
 /// What a journal says.
 #[derive(Clone, Debug)]
 pub(crate) enum Reading {
-    /// There is none, or it was torn before anything was done.
+    /// It was torn before anything was done.
     Nothing,
     /// A change in flight.
     Found(Found),

@@ -9,6 +9,7 @@
 //! nobody uses: whoever starts next sweeps it away. One with a [`NOTE`] in it holds what a command has really
 //! overwritten or deleted; it is swept by nobody, and waits for somebody who [takes it over](Claim::take_over).
 
+use crate::apart::lay_apart;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -204,7 +205,9 @@ fn make_base(base: &Path) -> io::Result<()> {
     let facts = base.symlink_metadata()?;
     let is_ours = facts.is_dir() && facts.uid() == rustix::process::geteuid().as_raw() && facts.mode() & 0o022 == 0;
     let refusal = || io::Error::new(io::ErrorKind::PermissionDenied, format!("others may write in {}", base.display()));
-    is_ours.then_some(()).ok_or_else(refusal)
+    is_ours.then_some(()).ok_or_else(refusal)?;
+    lay_apart(base);
+    Ok(())
 }
 
 /// Makes a directory anew, empty.

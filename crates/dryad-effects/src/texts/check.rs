@@ -1,7 +1,7 @@
 //! Whether a pack is what was kept.
 //!
 //! Every text in it is rebuilt from the other side, as far as that can be had; of the rest only the form is known.
-//! Limitation: that it was cut between two texts does not show.
+//! Limitation: that a large one was cut between two texts does not show.
 
 use super::Texts;
 use super::pack::{Difference, differences};
@@ -10,8 +10,9 @@ use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::image::BlobId;
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Cursor, Read, Seek};
 
 /// What became of a pack.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -36,28 +37,50 @@ impl Texts {
         changes: &ChangeSet,
         content: &dyn Fn(BlobId) -> Option<Vec<u8>>,
     ) -> io::Result<Condition> {
-        let mut file = match File::open(self.directory.join(operation.as_str())) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Condition::Absent),
-            file => file?,
-        };
-        let length = file.metadata()?.len();
-        if length == 0 {
-            // Who made it died before he wrote anything.
-            return Ok(Condition::Absent);
+        match File::open(self.place(operation)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            file => {
+                let file = file?;
+                let length = file.metadata()?.len();
+                return Ok(condition(&mut BufReader::new(file), length, changes, content));
+            }
         }
-        let found: Vec<Difference> = differences(&mut BufReader::new(&file)).collect();
-        let is_all = found.last().is_some_and(|last| last.end() == length);
-        let pairs: HashSet<_> = changes.iter().map(|change| (change.before.blob(), change.after.blob())).collect();
-        let is_sound = is_all
-            && found.iter().all(|difference| {
-                pairs.contains(&(Some(difference.before), Some(difference.after)))
-                    && is_sound(difference, &mut file, content)
-            });
-        Ok(if is_sound { Condition::Sound } else { Condition::Damaged })
+        self.load(operation);
+        let known = self.known.borrow();
+        Ok(match known.shared.get(OsStr::new(operation.as_str())) {
+            Some(pack) => condition(&mut Cursor::new(pack.bytes()), pack.bytes().len() as u64, changes, content),
+            // It is what cannot be read, most likely.
+            None if known.is_damaged => Condition::Damaged,
+            None => Condition::Absent,
+        })
     }
 }
 
-fn is_sound(difference: &Difference, pack: &mut File, content: &dyn Fn(BlobId) -> Option<Vec<u8>>) -> bool {
+fn condition(
+    pack: &mut (impl Read + Seek),
+    length: u64,
+    changes: &ChangeSet,
+    content: &dyn Fn(BlobId) -> Option<Vec<u8>>,
+) -> Condition {
+    if length == 0 {
+        // Who made it died before he wrote anything.
+        return Condition::Absent;
+    }
+    let found: Vec<Difference> = differences(pack).collect();
+    let is_all = found.last().is_some_and(|last| last.end() == length);
+    let pairs: HashSet<_> = changes.iter().map(|change| (change.before.blob(), change.after.blob())).collect();
+    let is_sound = is_all
+        && found.iter().all(|difference| {
+            pairs.contains(&(Some(difference.before), Some(difference.after))) && is_sound(difference, pack, content)
+        });
+    if is_sound { Condition::Sound } else { Condition::Damaged }
+}
+
+fn is_sound(
+    difference: &Difference,
+    pack: &mut (impl Read + Seek),
+    content: &dyn Fn(BlobId) -> Option<Vec<u8>>,
+) -> bool {
     let sides = [difference.before, difference.after];
     let Some((id, text)) = sides.into_iter().find_map(|id| Some((id, content(id)?))) else { return true };
     let other = difference.other(id);

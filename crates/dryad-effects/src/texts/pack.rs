@@ -48,6 +48,11 @@ impl Pack {
         pack
     }
 
+    /// A pack of these bytes.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.to_vec() }
+    }
+
     /// Whether there is nothing to keep.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()

@@ -85,7 +85,7 @@ fn what_is_written_piece_by_piece_is_the_whole_pack() {
     assert!(whole.bytes().len() > PIECE);
     assert_eq!(fs::read(root.path().join("texts/one")).unwrap(), whole.bytes());
     keep(&texts, "none", &[("same", "same")]);
-    assert!(!root.path().join("texts/none").exists());
+    assert_eq!(fs::read_dir(root.path().join("texts")).unwrap().count(), 1);
 }
 
 #[test]
@@ -101,10 +101,73 @@ fn packs_of_operations_that_nothing_keeps_are_collected() {
     let root = tempfile::tempdir().unwrap();
     let texts = Texts::new(root.path().join("texts"));
     assert_eq!(texts.collect(&|_| false).unwrap(), 0);
-    keep(&texts, "kept", &CASES);
-    keep(&texts, "old", &CASES);
+    let long = "long ".repeat(2000);
+    keep(&texts, "kept", &[("short", &long)]);
+    keep(&texts, "old", &[("short", &long)]);
     assert_eq!(texts.collect(&|name| name == "kept").unwrap(), 1);
     assert!(root.path().join("texts/kept").exists());
+    ["small", "small and old"].into_iter().for_each(|operation| keep(&texts, operation, &CASES));
+    assert_eq!(
+        texts.collect(&|name| name == "small").unwrap(),
+        1,
+        "the large one goes, both small ones are in one file"
+    );
+    assert_eq!(texts.collect(&|_| false).unwrap(), 1);
+    assert_eq!(fs::read_dir(root.path().join("texts")).unwrap().count(), 0);
+}
+
+#[test]
+fn small_packs_are_in_one_file_until_it_is_long() {
+    let root = tempfile::tempdir().unwrap();
+    let text = |number: usize| format!("{number} ").repeat(500);
+    let texts = Texts::new(root.path());
+    let files = || fs::read_dir(root.path()).unwrap().count();
+    let mut kept = 0;
+    while kept == 0 || files() < 3 {
+        keep(&texts, &format!("{kept:04}"), &[("short", &text(kept))]);
+        kept += 1;
+        assert!(kept < 1000, "no file is closed");
+    }
+    for number in 0..kept {
+        let (operation, after) = (format!("{number:04}"), text(number));
+        let texts = Texts::new(root.path());
+        assert!(texts.has_kept(&operation.as_str().into()));
+        assert_eq!(
+            texts.read(id(&after), &operation.as_str().into(), &only("short")).as_deref(),
+            Some(after.as_bytes())
+        );
+    }
+    assert!(!Texts::new(root.path()).has_kept(&"9999".into()));
+}
+
+#[test]
+fn what_came_to_nothing_is_taken_back_and_what_came_before_stays() {
+    let root = tempfile::tempdir().unwrap();
+    let texts = Texts::new(root.path());
+    keep(&texts, "one", &[("a", "b")]);
+    let before = fs::read(root.path().join("recent.packs")).unwrap();
+    keep(&texts, "two", &[("c", "d")]);
+    texts.forget(&"one".into());
+    assert!(Texts::new(root.path()).has_kept(&"one".into()), "another came since");
+    texts.forget(&"two".into());
+    assert_eq!(fs::read(root.path().join("recent.packs")).unwrap(), before);
+}
+
+#[test]
+fn what_a_power_cut_left_of_a_pack_is_passed_over() {
+    let root = tempfile::tempdir().unwrap();
+    let (texts, recent) = (Texts::new(root.path()), root.path().join("recent.packs"));
+    keep(&texts, "one", &[("a", "b")]);
+    let first = fs::metadata(&recent).unwrap().len() as usize;
+    keep(&texts, "two", &[("c", "d")]);
+    let whole = fs::read(&recent).unwrap();
+    for torn in [whole[..first + 20].to_vec(), [&whole[..first], &[0; 50]].concat(), whole[..whole.len() - 1].to_vec()]
+    {
+        fs::write(&recent, &torn).unwrap();
+        keep(&texts, "three", &[("e", "f")]);
+        let found = Texts::new(root.path());
+        assert!(found.has_kept(&"one".into()) && !found.has_kept(&"two".into()) && found.has_kept(&"three".into()));
+    }
 }
 
 #[test]
@@ -132,16 +195,23 @@ fn without_the_other_text_or_with_a_damaged_pack_there_is_nothing() {
 
 #[test]
 fn damage_to_any_byte_of_a_pack_is_found() {
+    let long = "long ".repeat(2000);
+    damage_is_found(&[CASES[0], ("short", &long)], "one", 97);
+    damage_is_found(&CASES, "recent.packs", 1);
+}
+
+/// Damages every so many bytes of the file that a pack is kept in.
+fn damage_is_found(pairs: &[(&str, &str)], file: &str, every: usize) {
     let root = tempfile::tempdir().unwrap();
-    let texts = Texts::new(root.path());
-    let (changes, contents) = change(&CASES);
-    let check = || texts.check(&"one".into(), &changes, &|id| contents.get(id).map(|text| text.to_vec())).unwrap();
+    let (changes, contents) = change(pairs);
+    let content = |id| contents.get(id).map(|text| text.to_vec());
+    let check = || Texts::new(root.path()).check(&"one".into(), &changes, &content).unwrap();
     assert_eq!(check(), Condition::Absent);
-    texts.keep(&"one".into(), &changes, &contents).unwrap();
+    Texts::new(root.path()).keep(&"one".into(), &changes, &contents).unwrap();
     assert_eq!(check(), Condition::Sound);
-    let path = root.path().join("one");
+    let path = root.path().join(file);
     let whole = fs::read(&path).unwrap();
-    for position in 0..whole.len() {
+    for position in (0..whole.len()).step_by(every) {
         let mut damaged = whole.clone();
         damaged[position] ^= 1;
         fs::write(&path, damaged).unwrap();

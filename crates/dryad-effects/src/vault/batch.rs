@@ -23,6 +23,7 @@ use super::blob::{Blob, open};
 use super::error::{VaultError, io_error};
 use super::shelf::Moment;
 use super::{Vault, is_gone};
+use crate::apart::lay_apart;
 use crate::disk;
 use crate::fingerprint::{Opposite, Sighting, Stamp, see};
 use crate::vicinity::Vicinity;
@@ -115,6 +116,7 @@ impl NewBatch {
         fs::remove_dir_all(&place).ok();
         if let Some(batches) = place.parent() {
             crate::record_file::make_private_directory(batches)?;
+            lay_apart(batches);
         }
         disk::make_directory(&place, 0o700)?;
         for number in 0..self.pairs.len().div_ceil(PER_DIRECTORY) {

@@ -4,6 +4,7 @@
 //! The steps are counted by the program itself (`DRYAD_FAULT=count:…`), so none can be forgotten.
 
 use dryad_effects::apply::{Applier, ApplyError, Direction, Records, Request};
+use dryad_effects::aside::is_in_flight;
 use dryad_effects::bearings::Borne;
 use dryad_effects::contents::Contents;
 use dryad_effects::fingerprint::image_at;
@@ -43,7 +44,7 @@ impl Place {
     }
 
     fn record(&self, record: &str) -> std::io::Result<()> {
-        self.log().append(format!("{record}\n").as_bytes())
+        self.log().append(format!("{record}\n").as_bytes()).map(drop)
     }
 
     pub(crate) fn apply(&self, changes: &ChangeSet, contents: &Contents, record: &str) {
@@ -270,7 +271,7 @@ fn survives_every_step(task: &str, record: &str, renames: Renames) {
         } else {
             finished += 1
         }
-        assert!(!place.root.join("journal").exists(), "the journal is gone");
+        assert!(!is_in_flight(&place.root), "the journal is gone");
     }
     assert!(reversed > 0 && finished > 0, "{reversed} reversed, {finished} finished");
 }
@@ -348,7 +349,7 @@ fn fails_cleanly_at_every_step(task: &str, kind: &str, renames: Renames) {
         let tree = place.tree();
         if succeeded {
             assert_eq!(tree, after, "{kind} at step {step} was survived, yet something is missing");
-        } else if !place.root.join("journal").exists() {
+        } else if !is_in_flight(&place.root) {
             assert_eq!(tree, before, "{kind} at step {step} was reported, yet something was changed");
         } else {
             place.recover();
@@ -398,7 +399,7 @@ fn keeps_a_line_written_at_any_moment(renames: Renames) {
             assert_eq!(now, before, "step {step}: refused, yet something was changed");
         }
         assert!(!succeeded || is_recorded, "step {step}: success without a record");
-        assert!(!place.root.join("journal").exists(), "step {step}: the journal is gone");
+        assert!(!is_in_flight(&place.root), "step {step}: the journal is gone");
     }
     assert!(refused > 0 && applied > 0, "{refused} refused, {applied} applied");
 }

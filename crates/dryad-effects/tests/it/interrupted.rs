@@ -3,6 +3,7 @@
 
 use crate::crash::{Place, Renames, run_child, steps};
 use dryad_effects::apply::Direction;
+use dryad_effects::aside::is_in_flight;
 use dryad_effects::contents::Contents;
 use dryad_effects::fingerprint::image_at;
 use dryad_protocol::change_set::{Change, ChangeSet};
@@ -110,7 +111,7 @@ fn one_whose_journal_ends_in_damage_is_taken_back_by_what_files_hold() {
         assert!(matches!(said.as_slice(), [Direction::Reversed(_)]), "{said:?}");
         assert_eq!(place.texts(), (0..FILES).map(old).collect::<Vec<_>>(), "{cut} {flipped:?}");
         assert_eq!((left, place.records()), (vec![], vec![]));
-        assert!(!place.journal().exists());
+        assert!(!is_in_flight(&place.root));
     }
 }
 
@@ -126,7 +127,7 @@ fn one_whose_journal_cannot_be_read_is_left_as_it_is_and_told() {
         fs::write(place.journal(), &journal).unwrap();
         let (said, left) = place.recovered();
         let [Direction::Unreadable { journal: aside, slots }] = said.as_slice() else { panic!("{position}: {said:?}") };
-        assert!(fs::read(aside).unwrap() == journal && !place.journal().exists());
+        assert!(fs::read(aside).unwrap() == journal && !is_in_flight(&place.root));
         assert_eq!((place.texts(), left.len()), (texts, FILES), "nothing is touched");
         assert!(slots.is_empty() || slots.len() == FILES);
         assert_eq!(place.recovered().0, [], "it is told once");

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-const ROUNDS: u64 = 41;
+const ROUNDS: u64 = 600;
 const SMALL: usize = 4 * 1024;
 const LARGE: usize = 200 * 1024;
 const PER_DIRECTORY: u64 = 50;

@@ -5,7 +5,7 @@
 //! oplog.torn.1 …    what was cut off its end because it was torn
 //! calls             the same for calls that changed nothing
 //! changes/<id>      change sets too large for a line
-//! texts/<id>        what an operation wrote over texts; only whether it is there is noted here
+//! texts/            what operations wrote over texts; only whether something is there is noted here
 //! ```
 //!
 //! Several processes append in turn, each while it holds the workspace's lock; the end of the file is
@@ -24,6 +24,7 @@ use super::place::to_absolute;
 use super::record::{Entry, Header};
 use dryad_effects::lock::Lock;
 use dryad_effects::record_file::{RecordFile, make_private_directory};
+use dryad_effects::texts::Texts;
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::operation::{Operation, OperationHead};
@@ -32,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Where beside the log lies what was written over texts.
-pub(crate) const TEXTS: &str = "texts";
+const TEXTS: &str = "texts";
 
 /// No header is longer.
 const LONGEST_HEADER: u64 = 4096;
@@ -114,6 +115,11 @@ impl FileLog {
         Self { root: Some(root), ..self }
     }
 
+    /// What was written over texts.
+    pub(crate) fn texts(&self) -> Texts {
+        Texts::new(self.directory.join(TEXTS))
+    }
+
     /// Where the workspace lies, if that is known.
     pub(crate) fn root(&self) -> Option<&Path> {
         self.root.as_deref()
@@ -147,9 +153,12 @@ impl FileLog {
     }
 
     /// Appends one operation on files, as [`append`](Self::append) does, and notes whether texts were kept for it.
-    pub(crate) fn append_files(&self, head: &OperationHead, changes: &ChangeSet) -> Result<(), LogError> {
-        let texts = self.directory.join(TEXTS).join(head.id.as_str());
-        let has_texts = texts.metadata().is_ok_and(|facts| facts.len() > 0);
+    pub(crate) fn append_files(
+        &self,
+        head: &OperationHead,
+        changes: &ChangeSet,
+        has_texts: bool,
+    ) -> Result<(), LogError> {
         self.append_entry(&head.id, || {
             let entry = self.changes.store_files(head, changes, self.root())?;
             Ok(Entry { has_texts, ..entry })
@@ -269,8 +278,7 @@ impl FileLog {
         }
         let (line, chain) = chain.line(&entry.to_json()?);
         bytes.extend_from_slice(&line);
-        self.file.append(&bytes).map_err(LogError::io(self.file.path()))?;
-        let end = tail.end + bytes.len() as u64;
+        let end = self.file.append_at(tail.end, &bytes).map_err(LogError::io(self.file.path()))?;
         let mut known = self.known();
         known.tail = Some(Tail { length: end, end, chain, ended: true });
         known.header = header.or(known.header.take());

@@ -49,7 +49,7 @@ impl Workspace {
         let kept = self.texts()?;
         let recorded = kept
             .keep(&head.id, &changes, &texts)
-            .and_then(|()| append_files(log, head, &changes, Outcome::Applied))
+            .and_then(|has_texts| append_files(log, head, &changes, Outcome::Applied, has_texts))
             .map_err(unusable(log.path()));
         match recorded {
             Ok(()) => rehearsed.settle(),

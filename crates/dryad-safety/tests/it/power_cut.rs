@@ -136,5 +136,5 @@ fn a_machine_started_anew_looks_once_and_adds_nothing_that_is_there() {
     workspace.recover().unwrap();
     assert_eq!(workspace.take_notices(), []);
     assert_eq!(desk.recorded().len(), 41);
-    assert!(!settled.exists(), "it is not needed any more");
+    assert_eq!(length(&settled), 0, "it is not needed any more");
 }

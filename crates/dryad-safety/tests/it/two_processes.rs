@@ -3,6 +3,7 @@
 //! Each child tells in a diary of its own what succeeded, as soon as it knows. Afterwards the log must have every told
 //! operation once, and every child's own file must hold what the child wrote last.
 
+use dryad_effects::aside::has_unfinished;
 use dryad_effects::contents::Contents;
 use dryad_effects::fingerprint::image_at;
 use dryad_protocol::change_set::{Change, ChangeSet};
@@ -231,7 +232,7 @@ fn assert_no_strays(base: &Path) {
         assert!(is_known && !name.contains(".edit.tmp"), "{name} was left behind");
     }
     let states = fs::read_dir(base.join("home/workspaces")).unwrap();
-    let journals = states.filter(|state| state.as_ref().unwrap().path().join("journal").exists()).count();
+    let journals = states.filter(|state| has_unfinished(&state.as_ref().unwrap().path())).count();
     assert_eq!(journals, 0);
 }
 

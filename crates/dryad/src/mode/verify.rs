@@ -8,6 +8,7 @@ use super::changes::{Memory, from_log, from_workspace};
 use crate::args::PlaceArguments;
 use crate::output;
 use crate::report::{Exit, Failure};
+use dryad_effects::aside::has_unfinished;
 use dryad_effects::lock::Lock;
 use dryad_effects::vault::Vault;
 use dryad_safety::clock::Clock;
@@ -81,6 +82,7 @@ fn nothing_is_missed(log: &FileLog) -> Result<(), Failure> {
 
 /// Fails if an operation needs a content that is not there any more.
 fn nothing_is_lost(log: &FileLog, memory: &Memory, state: &Path) -> Result<(), Failure> {
+    // That is told elsewhere, and what such a change found may lie in the tree still.
     if has_unfinished(state) {
         return Ok(());
     }
@@ -94,13 +96,6 @@ fn nothing_is_lost(log: &FileLog, memory: &Memory, state: &Path) -> Result<(), F
     let hint = "It is not in the vault any more, and `dryad gc` has not removed it: so recent an operation keeps what \
                 it needs. Undo brings back the rest. The log is sound.";
     Err(Failure::failed(message).hint(hint))
-}
-
-/// Whether a change waits to be finished, which is told elsewhere: what it found may lie in the tree still.
-fn has_unfinished(state: &Path) -> bool {
-    let is_journal = |name: &str| name == "journal" || name.starts_with("journal-aside-");
-    let mut entries = std::fs::read_dir(state).into_iter().flatten().filter_map(Result::ok);
-    entries.any(|entry| entry.file_name().to_str().is_some_and(is_journal))
 }
 
 /// Keeps others from changing anything meanwhile. Who may not even do that goes without: it is only read.

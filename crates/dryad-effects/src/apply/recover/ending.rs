@@ -65,7 +65,8 @@ impl Applier {
 
     /// Settles a change that is recorded.
     pub(super) fn put_away(&self, units: &[Unit]) -> Direction {
-        match self.settle(units) {
+        let journal = self.journal.reopen().map_err(self.unread());
+        match journal.and_then(|journal| self.settle(units, journal)) {
             Ok(()) => Direction::Finished { written: Vec::new(), lost: Vec::new() },
             Err(failure) => Direction::Unsettled { slots: left_beside(units), why: failure.reason() },
         }

@@ -139,7 +139,7 @@ impl Place {
         let applier = Applier::new(self.root().join("journal"), log.clone(), self.vault());
         let borne = Borne::of(changes, contents);
         let request = Request { changes, contents, borne: &borne, record: "rehearsed" };
-        applier.apply(&request, &mut |_| RecordFile::new(log.clone()).append(b"rehearsed\n")).map(drop)
+        applier.apply(&request, &mut |_| RecordFile::new(log.clone()).append(b"rehearsed\n").map(drop)).map(drop)
     }
 
     /// What the work tree holds.

@@ -3,6 +3,7 @@
 use super::judge::promised;
 use super::step::{Step, Want, places};
 use super::tree::{Node, Record, Saving, Tree, act, assert_like, difference, image, is_same, read};
+use dryad_effects::aside::has_unfinished;
 use dryad_effects::contents::Contents;
 use dryad_effects::fingerprint::image_at;
 use dryad_protocol::change_set::{Change, ChangeSet};
@@ -238,7 +239,7 @@ impl World {
         assert_eq!(recorded, known);
         let problems = self.workspace.vault().unwrap().verify(&|_, _| {});
         assert!(problems.is_empty(), "{problems:?}");
-        assert!(!self.state.join("journal").exists(), "the journal is gone");
+        assert!(!has_unfinished(&self.state), "no change is left half-done");
         assert_eq!(strays(&self.root), Vec::<PathBuf>::new());
     }
 }

@@ -1,5 +1,6 @@
 //! What is remembered of changes: the workspace, its log and the vault. Nothing is written or repaired here.
 
+use dryad_effects::aside::is_in_flight;
 use dryad_effects::identity;
 use dryad_effects::vault::Vault;
 use dryad_safety::oplog::{FileLog, LogError};
@@ -125,7 +126,7 @@ fn workspace(identity: identity::Identity, states: &Path) -> WorkspaceFinding {
     let state = states.join(&identity.id);
     let (operations, log) = log(&state);
     WorkspaceFinding {
-        pending_journal: state.join("journal").exists(),
+        pending_journal: is_in_flight(&state),
         id: identity.id,
         root: identity.root,
         copy: identity.twin,

@@ -85,7 +85,7 @@ fn verify_names_texts_for_merges_that_are_damaged_or_missing() {
         finish(program.env("DRYAD_REHEARSAL", rung).spawn().unwrap()).done();
         scene.write("a", scene.read("a").replace("1\n", "one\n"));
         assert!(scene.run(&["verify"]).done().ends_with("no damage\n"));
-        let path = state(&scene).join("texts").join(newest_id(&scene));
+        let path = state(&scene).join("texts/recent.packs");
         let whole = fs::read(&path).unwrap();
         flip_before_end(&path, whole.len() - 40);
         let complaint = scene.run(&["verify"]).failed(1);
