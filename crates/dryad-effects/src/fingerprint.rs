@@ -5,8 +5,10 @@
 //! Who has read a file keeps a [`Sighting`] of it. As long as the file's identity and both of its times are those
 //! of that moment nobody has written to it, and it need not be read again.
 
+mod both;
 mod stamp;
 
+pub(crate) use both::{are_alike, see_both};
 pub(crate) use stamp::{Stamp, is_written_long_ago};
 
 use crate::opened;

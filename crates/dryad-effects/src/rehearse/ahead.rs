@@ -2,12 +2,13 @@
 //!
 //! What is looked up through a layer for the first time takes the kernel two lookups and a new inode; a command that walks
 //! a large tree spends half of its time on that. The helper has nothing to do but to wait for the command's end, so it
-//! walks the working directory meanwhile, on another processor and at the lowest priority, and the command finds most of it
+//! walks the working directory meanwhile, on another processor and only while that is idle, and the command finds most of it
 //! known. Only names and attributes are asked for, through the command's own layers; no file is opened, no link
 //! followed, nothing changed. A command that is over soon never meets it.
 
+use super::calls::run_idly;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, nice, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -19,9 +20,6 @@ const SOON: Duration = Duration::from_millis(10);
 /// So many entries are looked up at most: each takes a kilobyte of the kernel's memory.
 const MOST: usize = 100_000;
 
-/// The lowest priority.
-const LAST: i32 = 19;
-
 /// Walks what `inside`, the first process of the namespaces, sees at `root`, until it ends.
 pub(super) fn while_running(inside: Pid, root: &Path) {
     let Ok(process) = pidfd_open(inside, PidfdFlags::empty()) else { return };
@@ -31,7 +29,7 @@ pub(super) fn while_running(inside: Pid, root: &Path) {
         !matches!(poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&after)), Ok(0))
     };
     if thread::available_parallelism().is_ok_and(|count| count.get() > 1) && !is_over(SOON) {
-        nice(LAST).ok();
+        run_idly();
         let seen = PathBuf::from(format!("/proc/{}/root", inside.as_raw_nonzero()));
         let root = seen.join(root.strip_prefix("/").unwrap_or(root));
         walk(root, MOST, || is_over(Duration::ZERO));

@@ -39,6 +39,17 @@ pub(super) fn exit_now(code: i32) -> ! {
     }
 }
 
+/// Has this thread run only while a processor has nothing else to do, and give way at once. Who cannot have that goes on
+/// as it is.
+pub(super) fn run_idly() {
+    let least = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the parameter outlives the call, which only reads it; 0 means the calling thread.
+    #[expect(unsafe_code, reason = "a system call without a safe wrapper")]
+    unsafe {
+        libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const least);
+    }
+}
+
 /// Who is meant by everybody.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Everybody {

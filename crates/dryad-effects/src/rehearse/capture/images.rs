@@ -54,6 +54,10 @@ fn look(pair: &Pair, large: &LargeFiles) -> io::Result<Compared> {
     let mut compared = Compared::default();
     let path = FilePath::new(&pair.path);
     let note = |what: Uncarried| NotCarried { path: path.clone(), what };
+    if large.is_untouched(pair) {
+        compared.not_carried.extend(unsaid(pair).map(note));
+        return Ok(compared);
+    }
     let before = match &pair.before {
         None => Image::Absent,
         Some(facts) => match image(&pair.path, facts, large) {
