@@ -19,6 +19,7 @@ mod found;
 
 pub(crate) use found::{Found, Reading, Ready};
 
+use crate::bearings::Listed;
 use crate::change_codec;
 use crate::disk;
 use dryad_protocol::change_set::ChangeSet;
@@ -59,6 +60,9 @@ pub(crate) struct Meta {
     /// The batch that is made for it in the vault, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) batch: Option<FilePath>,
+    /// What is given in place to what stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) borne: Vec<Listed>,
 }
 
 /// What a settled journal says of the operation log.
@@ -255,7 +259,8 @@ mod tests {
     fn settled(directory: &Path) -> (Journal, PathBuf) {
         let (journal, log) = (Journal::new(directory.join("journal")), directory.join("log"));
         fs::write(&log, "a record\n").unwrap();
-        let meta = Meta { record: "a record".to_owned(), slots: Vec::new(), root: None, batch: None };
+        let meta =
+            Meta { record: "a record".to_owned(), slots: Vec::new(), root: None, batch: None, borne: Vec::new() };
         let mut file = journal.begin(&meta, &ChangeSet::default()).unwrap();
         journal.ready(&mut file, &[]).unwrap();
         journal.settle(&log).unwrap();
