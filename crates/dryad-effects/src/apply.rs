@@ -64,7 +64,7 @@ pub struct Request<'a> {
     pub changes: &'a ChangeSet,
     /// New contents that the vault does not hold.
     pub contents: &'a Contents,
-    /// What is borne by that which it takes away.
+    /// What is borne by that which it takes away, and what is to be borne by that which stays.
     pub borne: &'a Borne,
     /// What the operation log shall say of it. Recovery hands it back.
     pub record: &'a str,
@@ -138,7 +138,8 @@ impl Applier {
         request: &Request<'_>,
         commit: &mut dyn FnMut(Outcome) -> io::Result<()>,
     ) -> Result<Settled, ApplyError> {
-        let mut units = unit::units(request.changes)?;
+        let borne = request.borne.in_place(request.changes);
+        let mut units = unit::units(request.changes, &borne)?;
         alike::distinct(request.changes)?;
         check::unchanged(request.changes, &units, request.contents)?;
         if units.is_empty() {
@@ -148,7 +149,7 @@ impl Applier {
         match self.apply_units(request, &mut units, InVault::Allowed, commit) {
             // Two mounts of one file system look alike until something is to be moved between them.
             Err(failure) if failure.is_elsewhere() && units.iter().any(|unit| unit.berth != Berth::Beside) => {
-                self.apply_units(request, &mut unit::units(request.changes)?, InVault::Refused, commit)
+                self.apply_units(request, &mut unit::units(request.changes, &borne)?, InVault::Refused, commit)
             }
             other => other,
         }
@@ -198,7 +199,8 @@ impl Applier {
         let slots = units.iter().map(|unit| FilePath::new(&unit.slot)).collect();
         let root = self.root.as_ref().map(FilePath::new);
         let batch = batch.map(|batch| FilePath::new(batch.directory()));
-        let meta = Meta { record: request.record.to_owned(), slots, root, batch };
+        let borne = request.borne.in_place(request.changes);
+        let meta = Meta { record: request.record.to_owned(), slots, root, batch, borne };
         self.journal.begin(&meta, request.changes).map_err(|source| {
             self.journal.clear().ok();
             record_failed(&self.journal)(source)

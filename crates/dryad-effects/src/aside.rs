@@ -86,9 +86,9 @@ fn is_below(found: &Found, root: Option<&Path>) -> bool {
 
 /// Whether nothing can be moved in, put back or set any more.
 fn is_nothing_left(found: &Found) -> bool {
-    let Ok(units) = units(&found.intent.changes) else { return false };
+    let Ok(units) = units(&found.intent.changes, &found.intent.meta.borne) else { return false };
     let is_gone = |(unit, slot): (&Unit, &FilePath)| match unit.step {
-        Step::Open | Step::Close => !stands(unit.path()),
+        Step::Open | Step::Bear | Step::Close => !stands(unit.path()),
         Step::Create | Step::Replace | Step::Remove => {
             !stands(slot.as_path()) && !stands(&disk::resting_place(slot.as_path()))
         }

@@ -2,10 +2,21 @@
 //!
 //! A change set does not know of them. What is moved into its place has them with it; what has to be made anew there gets
 //! them from here, as far as this user may give them: from what a command made, from the file whose place it takes, or, if
-//! an undo brings it back, from what was [kept](crate::bearings) when it was taken away.
+//! an undo brings it back, from what was [kept](crate::bearings) when it was taken away. What stays where it is can be
+//! given another one [in place](Bearing::give_in_place).
+//!
+//! Limitation: of attributes that the kernel or a policy keeps for itself only capabilities and the label are known.
 
-use crate::disk;
-use rustix::fs::{XattrFlags, lremovexattr, lsetxattr};
+mod attributes;
+mod back;
+
+pub(crate) use attributes::{attribute_names, attributes};
+pub use back::Kind;
+pub(crate) use back::Return;
+
+use crate::{disk, opened};
+use attributes::{Links, read};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs::Metadata;
 use std::io;
@@ -15,8 +26,11 @@ use std::path::Path;
 /// How the names of attributes begin that any owner may set.
 const USER: &[u8] = b"user.";
 
+/// How the names of those begin that only root may set, and sees.
+const TRUSTED: &[u8] = b"trusted.";
+
 /// Attributes by which access is granted: what replaces a file is open to those to whom it was.
-const ACCESS: [&[u8]; 2] = [b"system.posix_acl_access", LABEL];
+const ACCESS: [&[u8]; 3] = [b"system.posix_acl_access", b"system.posix_acl_default", LABEL];
 
 /// What a security policy calls a file. It is for the policy to say whether that can be set.
 const LABEL: &[u8] = b"security.selinux";
@@ -26,6 +40,9 @@ const CAPABILITY: &[u8] = b"security.capability";
 
 /// How the names of attributes begin that a layer puts on what lies in it.
 pub(crate) const OVERLAY: &[u8] = b"user.overlay.";
+
+/// The same of a layer that root has mounted.
+const TRUSTED_OVERLAY: &[u8] = b"trusted.overlay.";
 
 /// A user and a group.
 pub(crate) type Owner = (u32, u32);
@@ -58,8 +75,22 @@ impl Bearing {
     }
 
     /// That of what stands at `path`, links not followed.
+    ///
+    /// # Errors
+    ///
+    /// When nothing stands there, or an attribute cannot be read.
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
-        Ok(Self::whole(&path.symlink_metadata()?, attributes(path)))
+        Ok(Self::whole(&path.symlink_metadata()?, read(path, Links::Themselves)?))
+    }
+
+    /// The same, whatever the bits of one's own say.
+    pub(crate) fn behind(path: &Path) -> io::Result<Self> {
+        opened::reading(path, |_| Self::at(path))
+    }
+
+    /// That of what a descriptor is open for, with these facts; `place` is its name among those of a process.
+    pub(crate) fn of_open(place: &Path, facts: &Metadata) -> io::Result<Self> {
+        Ok(Self::whole(facts, read(place, Links::Followed)?))
     }
 
     /// That of something of this owner without attributes.
@@ -70,6 +101,11 @@ impl Bearing {
     fn whole(facts: &Metadata, mut attributes: Vec<(Vec<u8>, Vec<u8>)>) -> Self {
         attributes.retain(|(name, _)| is_borne(name));
         Self { owner: (facts.uid(), facts.gid()), attributes }
+    }
+
+    /// The same of another owner.
+    pub(crate) fn owned_by(self, owner: Owner) -> Self {
+        Self { owner, ..self }
     }
 
     /// Whether anything new would have another one.
@@ -91,19 +127,43 @@ impl Bearing {
     /// Gives it to what stands at `place`, links not followed, and takes off what is not part of it. Who may not give
     /// something away keeps it, and what the file system does not take is left out. Bits may have to be set again.
     pub(crate) fn give(&self, place: &Path) {
-        let Ok(stands) = Self::at(place) else { return };
+        self.try_give(place).ok();
+    }
+
+    /// The same for what stays where it is and was there before. Can be repeated.
+    ///
+    /// # Errors
+    ///
+    /// When something else than a refusal is in the way, such as a full disk.
+    pub(crate) fn give_in_place(&self, place: &Path) -> io::Result<()> {
+        match opened::writing(place, || self.try_give(place)) {
+            Err(error) if is_refusal(&error) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Gives as much of it as can be given. An error is the worst that was in the way.
+    fn try_give(&self, place: &Path) -> io::Result<()> {
+        let stands = Self::at(place)?;
+        let value_in = |bearing: &[(Vec<u8>, Vec<u8>)], name: &[u8]| {
+            bearing.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone())
+        };
+        let mut given = Vec::new();
         // The owner first: a change of his takes capabilities off.
         if stands.owner != self.owner {
-            disk::set_owner(place, self.owner).ok();
+            given.push(disk::set_owner(place, self.owner));
         }
-        for (name, _) in
-            stands.attributes.iter().filter(|(name, _)| !self.attributes.iter().any(|(own, _)| own == name))
-        {
-            lremovexattr(place, name.as_slice()).ok();
+        for (name, _) in stands.attributes.iter().filter(|(name, _)| value_in(&self.attributes, name).is_none()) {
+            given.push(disk::remove_attribute(place, name));
         }
+        let stands = if given.is_empty() { stands } else { Self::at(place)? };
         for (name, value) in &self.attributes {
-            lsetxattr(place, name.as_slice(), value, XattrFlags::empty()).ok();
+            if value_in(&stands.attributes, name).as_ref() != Some(value) {
+                given.push(disk::set_attribute(place, name, value));
+            }
         }
+        let errors = given.into_iter().filter_map(Result::err);
+        errors.min_by_key(is_refusal).map_or(Ok(()), Err)
     }
 
     /// What of it this user could not give to something of his own.
@@ -112,11 +172,7 @@ impl Bearing {
             return None;
         }
         let (user, group) = self.owner;
-        let is_ours = |group: u32| {
-            let groups = rustix::process::getgroups().unwrap_or_default();
-            group == own().1 || groups.iter().any(|member| member.as_raw() == group)
-        };
-        match user == own().0 && is_ours(group) {
+        match user == own().0 && back::is_member(group) {
             false => Some(NotGiven::Owner),
             true => self.attributes.iter().any(|(name, _)| name == CAPABILITY).then_some(NotGiven::Attributes),
         }
@@ -159,27 +215,15 @@ pub(crate) fn own() -> Owner {
 
 /// Whether an attribute is part of a bearing.
 fn is_borne(name: &[u8]) -> bool {
-    name.starts_with(USER) || name == CAPABILITY || ACCESS.contains(&name)
+    name.starts_with(USER)
+        || (name.starts_with(TRUSTED) && !name.starts_with(TRUSTED_OVERLAY))
+        || name == CAPABILITY
+        || ACCESS.contains(&name)
 }
 
-/// Names and values of the attributes of what stands at `path`, but for those of a layer.
-pub(crate) fn attributes(path: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let value = |name: Vec<u8>| {
-        let mut value = vec![0; 64 * 1024];
-        let length = rustix::fs::lgetxattr(path, name.as_slice(), value.as_mut_slice()).unwrap_or(0);
-        value.truncate(length);
-        (name, value)
-    };
-    let names = attribute_names(path).into_iter().filter(|name| !name.starts_with(OVERLAY));
-    let mut found: Vec<(Vec<u8>, Vec<u8>)> = names.map(value).collect();
-    found.sort();
-    found
-}
-
-/// The names of all attributes of what stands at `path`.
-pub(crate) fn attribute_names(path: &Path) -> Vec<Vec<u8>> {
-    let mut names = [0; 4096];
-    let length = rustix::fs::llistxattr(path, names.as_mut_slice()).unwrap_or(0);
-    let names = names.get(..length).unwrap_or_default();
-    names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect()
+/// Whether something may not be given, or is nothing that this file system knows.
+fn is_refusal(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
+    matches!(error.kind(), InvalidInput | PermissionDenied | ReadOnlyFilesystem | Unsupported)
+        || error.raw_os_error() == Some(Errno::OPNOTSUPP.raw_os_error())
 }

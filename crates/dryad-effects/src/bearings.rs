@@ -1,30 +1,36 @@
-//! What was borne by that which operations took away, kept so that an undo can give it back.
+//! What was borne by that which operations took away or gave another owner, group or attributes, kept so that an undo can
+//! give it back.
 //!
 //! ```text
 //! <directory>/<id of the operation>    paths with owner, group and attributes, written before the change is made
+//!                                      [path, before] or, where it is known what the operation left, [path, before, after]
 //! ```
 //!
 //! The vault knows contents, not files: what two paths held alike is one there, with the owner of either. So whose
 //! something was is kept by its path. Most things belong to whoever works in the workspace and have no attributes; they
-//! are not listed, and an operation that takes nothing else away writes no file.
+//! are not listed, and an operation that takes nothing else away writes no file. A change of owner, group or attributes
+//! alone is a path in the operation's change set with equal images, and both sides of it stand here.
 //!
 //! Invariants:
 //! - What lends the rights of its owner (setuid, setgid) is always listed. Where it is not, nobody knows whose it was.
 //! - A file here is on the disk before its change is made.
 
-use crate::bearing::{Bearing, NotGiven, Owner, own};
+mod borne;
+
+pub use crate::bearing::Kind as BackKind;
+pub(crate) use borne::stays;
+pub use borne::{Arrival, Back, Borne, Rebearing};
+
+use crate::bearing::{Bearing, Owner, own};
 use crate::contents::Contents;
 use crate::disk;
-use crate::parallel::in_parts;
 use crate::record_file::make_private_directory;
-use crate::vault::Vault;
+use borne::{Sides, lends};
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::id::OperationId;
-use dryad_protocol::image::{BlobId, Image};
 use dryad_protocol::path::FilePath;
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::convert::Infallible;
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -33,30 +39,36 @@ use std::path::{Path, PathBuf};
 /// The bits by which a file lends the rights of its owner or group.
 pub const LENDING: u32 = 0o6000;
 
+/// A path, what was borne there before a change and, if that is known, what is since.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Listed(
+    pub(crate) FilePath,
+    pub(crate) Bearing,
+    #[serde(default, skip_serializing_if = "Option::is_none")] pub(crate) Option<Bearing>,
+);
+
+impl Listed {
+    /// What was changed there, if it is known that something was.
+    pub fn change(&self) -> Option<Rebearing> {
+        Rebearing::new(&self.1, self.2.as_ref()?)
+    }
+
+    /// Where.
+    pub fn path(&self) -> &FilePath {
+        &self.0
+    }
+
+    /// The same for another path.
+    pub(crate) fn at(&self, path: FilePath) -> Self {
+        Self(path, self.1.clone(), self.2.clone())
+    }
+}
+
 /// The bearings kept of one workspace's operations.
 #[derive(Debug)]
 pub struct Bearings {
     directory: PathBuf,
     usual: Owner,
-}
-
-/// How something comes to a path.
-#[derive(Clone, Copy, Debug)]
-pub enum Arrival<'a> {
-    /// It stands there already.
-    Stays,
-    /// It is made.
-    Anew,
-    /// The vault has it, under this name or in a slot that it was exchanged with.
-    Kept(BlobId, &'a Vault, &'a Contents),
-}
-
-/// What is borne at paths.
-#[derive(Clone, Debug)]
-pub struct Borne {
-    /// Whose everything else is.
-    usual: Owner,
-    listed: HashMap<FilePath, Bearing>,
 }
 
 impl Bearings {
@@ -72,19 +84,32 @@ impl Bearings {
         Borne::before(changes, contents, self.usual)
     }
 
-    /// What stood at these paths and lies in these files now bears.
-    pub fn saved<'p>(&self, files: impl Iterator<Item = (&'p FilePath, &'p Path)>, changes: &ChangeSet) -> Borne {
-        let lending: HashMap<&FilePath, bool> =
-            changes.iter().map(|change| (&change.path, lends(&change.before))).collect();
+    /// What a command that really ran has taken away or changed bears: it was seen before, or what stood at these paths
+    /// lies in these files now.
+    pub fn saved<'p>(
+        &self,
+        seen: &[Listed],
+        files: impl Iterator<Item = (&'p FilePath, &'p Path)>,
+        changes: &ChangeSet,
+    ) -> Borne {
+        let paths = |is_meant: &dyn Fn(&Change) -> bool| {
+            changes.iter().filter(|change| is_meant(change)).map(|change| &change.path).collect::<HashSet<_>>()
+        };
+        let (lending, staying) = (paths(&|change| lends(&change.before)), paths(&stays));
         let plain = Bearing::plain(self.usual);
-        let listed = files.filter_map(|(path, file)| {
-            let bearing = Bearing::at(file).ok()?;
-            let is_listed = bearing != plain
-                || lending.get(path).copied().unwrap_or(false)
-                || Bearing::at(path.as_path()).is_ok_and(|now| now != plain);
-            is_listed.then(|| (path.clone(), bearing))
+        let is_listed = |path: &FilePath, before: &Bearing, now: Option<&Bearing>| match staying.contains(path) {
+            _ if lending.contains(path) => true,
+            true => now != Some(before),
+            false => *before != plain || now.is_some_and(|now| *now != plain),
+        };
+        let known: HashSet<&FilePath> = seen.iter().map(Listed::path).collect();
+        let found = files.filter(|(path, _)| !known.contains(path)).filter_map(|(path, file)| {
+            let (before, now) = (Bearing::at(file).ok()?, Bearing::at(path.as_path()).ok());
+            is_listed(path, &before, now.as_ref()).then(|| (path.clone(), Sides { before, after: None }))
         });
-        Borne { usual: self.usual, listed: listed.collect() }
+        let seen = seen.iter().filter(|Listed(path, before, after)| is_listed(path, before, after.as_ref()));
+        let seen = seen.cloned().map(|Listed(path, before, after)| (path, Sides { before, after }));
+        Borne::new(self.usual, found.chain(seen).collect())
     }
 
     /// Keeps what an operation takes away, with paths as `recorded` says them.
@@ -94,11 +119,10 @@ impl Bearings {
         borne: &Borne,
         recorded: impl Fn(&FilePath) -> FilePath,
     ) -> io::Result<()> {
-        if borne.listed.is_empty() {
+        if borne.is_empty() {
             return Ok(());
         }
-        let listed: Vec<(FilePath, &Bearing)> =
-            borne.listed.iter().map(|(path, bearing)| (recorded(path), bearing)).collect();
+        let listed: Vec<Listed> = borne.listed().map(|listed| listed.at(recorded(listed.path()))).collect();
         let (place, unfinished) = (self.place(operation), self.directory.join(format!(".{operation}")));
         if place.exists() {
             // Somebody died after this, and now fewer files can be looked at.
@@ -116,9 +140,10 @@ impl Bearings {
     /// What an operation took away, with paths as `placed` says them. Of what is lost or damaged nothing is known.
     pub fn read(&self, operation: &OperationId, placed: impl Fn(&FilePath) -> FilePath) -> Borne {
         let bytes = fs::read(self.place(operation)).unwrap_or_default();
-        let listed: Vec<(FilePath, Bearing)> = serde_json::from_slice(&bytes).unwrap_or_default();
-        let listed = listed.into_iter().map(|(path, bearing)| (placed(&path), bearing)).collect();
-        Borne { usual: self.usual, listed }
+        let listed: Vec<Listed> = serde_json::from_slice(&bytes).unwrap_or_default();
+        let listed: HashMap<FilePath, Sides> =
+            listed.into_iter().map(|Listed(path, before, after)| (placed(&path), Sides { before, after })).collect();
+        Borne::new(self.usual, listed)
     }
 
     /// The operation has come to nothing.
@@ -146,95 +171,29 @@ impl Bearings {
     }
 }
 
-impl Borne {
-    /// What a change of this user's own is about to take away bears.
-    pub fn of(changes: &ChangeSet, contents: &Contents) -> Self {
-        Self::before(changes, contents, own())
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn before(changes: &ChangeSet, contents: &Contents, usual: Owner) -> Self {
-        let going: Vec<&Change> = changes.iter().filter(|change| goes(change) || lends(&change.before)).collect();
-        let plain = Bearing::plain(usual);
-        let look = |part: &[&Change]| {
-            let special = part.iter().filter_map(|change| {
-                let bearing = Bearing::at(change.path.as_path()).ok()?;
-                let is_listed = bearing != plain || lends(&change.before) || contents.bearing(&change.path).is_some();
-                is_listed.then(|| (change.path.clone(), bearing))
-            });
-            Ok::<_, Infallible>(special.collect::<Vec<_>>())
-        };
-        let Ok(listed) = in_parts(&going, look);
-        Self { usual, listed: listed.into_iter().flatten().collect() }
+    #[test]
+    fn what_is_kept_is_read_and_so_is_what_knows_no_after() {
+        let root = tempfile::tempdir().unwrap();
+        let bearings = Bearings::new(root.path().join("bearings"));
+        let operation: OperationId = serde_json::from_str("\"01a1\"").unwrap();
+        let (path, other) = (FilePath::new("/w/a"), FilePath::new("/w/b"));
+        let (before, after) = (Bearing::plain((1, 2)), Bearing::plain((3, 2)));
+        let sides = HashMap::from([
+            (path.clone(), Sides { before: before.clone(), after: Some(after) }),
+            (other.clone(), Sides { before, after: None }),
+        ]);
+        bearings.keep(&operation, &Borne::new((1, 1), sides), FilePath::clone).unwrap();
+        let read = bearings.read(&operation, FilePath::clone);
+        let change = Rebearing { owners: Some(((1, 2), (3, 2))), attributes: Vec::new() };
+        assert_eq!((read.change(&path), read.change(&other)), (Some(change), None));
+        assert_eq!(read.at(&other).unwrap().owner(), (1, 2));
+        let old = r#"[["/w/a", {"owner": [1, 2], "attributes": [[[117], [1]]]}]]"#;
+        fs::write(root.path().join("bearings/01a1"), old).unwrap();
+        let read = bearings.read(&operation, FilePath::clone);
+        assert_eq!((read.at(&path).unwrap().owner(), read.change(&path)), ((1, 2), None));
     }
-
-    /// What is borne at a path, if anything new would bear something else.
-    pub(crate) fn at(&self, path: &FilePath) -> Option<Cow<'_, Bearing>> {
-        let bearing = match self.listed.get(path) {
-            Some(bearing) => Cow::Borrowed(bearing),
-            None => Cow::Owned(Bearing::plain(self.usual)),
-        };
-        bearing.is_special().then_some(bearing)
-    }
-
-    /// Has what comes to `place` bear what stood at `path`. Where something takes the place of something else that is
-    /// not listed, nothing was changed about that: it stays as it is.
-    pub fn give_back(&self, path: &FilePath, place: &FilePath, replaces: bool, contents: &mut Contents) {
-        match self.listed.get(path) {
-            Some(bearing) => contents.bears(place.clone(), bearing.clone()),
-            None if replaces || self.usual == own() => {}
-            None => contents.bears(place.clone(), Bearing::plain(self.usual)),
-        }
-    }
-
-    /// Why the file at `path` must not get bits that lend rights; nothing if it may.
-    pub fn refuses_lending(&self, path: &FilePath, arrival: Arrival<'_>) -> Option<&'static str> {
-        let Some(bearing) = self.listed.get(path) else { return Some("since nobody knows whose it was") };
-        let is_right = match arrival {
-            Arrival::Stays => Bearing::at(path.as_path()).is_ok_and(|stands| stands.owner() == bearing.owner()),
-            Arrival::Anew | Arrival::Kept(..) => self.ungivable(path, arrival).is_none(),
-        };
-        (!is_right).then_some("since they would lend the rights of another owner or group")
-    }
-
-    /// What of that which stood at a path cannot be given back to what comes there.
-    pub fn ungivable(&self, path: &FilePath, arrival: Arrival<'_>) -> Option<NotGiven> {
-        let bearing = self.listed.get(path)?;
-        let not_given = bearing.ungivable()?;
-        let comes_so = match arrival {
-            Arrival::Stays => true,
-            Arrival::Anew => false,
-            Arrival::Kept(blob, vault, contents) => contents.exchanges(path) || vault.holds_with(blob, bearing),
-        };
-        (!comes_so).then_some(not_given)
-    }
-
-    /// What of that which stood at a path is missing there now.
-    pub fn missing(&self, path: &FilePath) -> Option<NotGiven> {
-        let bearing = self.listed.get(path)?;
-        Bearing::at(path.as_path()).ok().and_then(|stands| bearing.missing_in(&stands))
-    }
-
-    /// Whether nothing special is known.
-    pub fn is_empty(&self) -> bool {
-        self.listed.is_empty()
-    }
-}
-
-impl Default for Borne {
-    fn default() -> Self {
-        Self { usual: own(), listed: HashMap::new() }
-    }
-}
-
-/// Whether what stands at a path is taken away, and not only its bits are set.
-fn goes(change: &Change) -> bool {
-    match (&change.before, &change.after) {
-        (Image::Absent, _) | (Image::Directory { .. }, Image::Directory { .. }) => false,
-        (Image::File(before), Image::File(after)) => before.blob != after.blob,
-        (before, after) => !before.same_content(after),
-    }
-}
-
-fn lends(image: &Image) -> bool {
-    matches!(image, Image::File(file) if file.mode & LENDING != 0)
 }

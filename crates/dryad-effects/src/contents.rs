@@ -140,6 +140,18 @@ impl Contents {
         Arc::make_mut(&mut self.bearings).insert(path, bearing);
     }
 
+    /// Whether it is noted what shall be borne at a path.
+    pub fn has_bearing(&self, path: &FilePath) -> bool {
+        self.bearings.contains_key(path)
+    }
+
+    /// Forgets what shall be borne at a path: nothing is done there.
+    pub fn bears_nothing(&mut self, path: &FilePath) {
+        if self.has_bearing(path) {
+            Arc::make_mut(&mut self.bearings).remove(path);
+        }
+    }
+
     /// The same for other paths.
     pub fn borne_at(mut self, place: impl Fn(&FilePath) -> FilePath) -> Self {
         let bearings = self.bearings.iter().map(|(path, bearing)| (place(path), bearing.clone()));

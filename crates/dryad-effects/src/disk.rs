@@ -11,7 +11,7 @@ mod fault;
 
 use crate::vicinity::Vicinity;
 use fault::step;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, RenameFlags, XattrFlags, lremovexattr, lsetxattr, renameat_with};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -281,6 +281,21 @@ pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
 pub(crate) fn set_owner(path: &Path, (user, group): (u32, u32)) -> io::Result<()> {
     step()?;
     std::os::unix::fs::lchown(path, Some(user), Some(group))
+}
+
+/// Sets an extended attribute, links not followed.
+pub(crate) fn set_attribute(path: &Path, name: &[u8], value: &[u8]) -> io::Result<()> {
+    step()?;
+    lsetxattr(path, name, value, XattrFlags::empty()).map_err(io::Error::from)
+}
+
+/// Takes an extended attribute off, links not followed, if it is there.
+pub(crate) fn remove_attribute(path: &Path, name: &[u8]) -> io::Result<()> {
+    step()?;
+    match lremovexattr(path, name) {
+        Err(rustix::io::Errno::NODATA) => Ok(()),
+        other => other.map_err(io::Error::from),
+    }
 }
 
 /// Sets permission bits of an open file.

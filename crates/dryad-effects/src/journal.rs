@@ -20,6 +20,7 @@ mod settled;
 
 pub(crate) use found::{Found, Reading, Ready};
 
+use crate::bearings::Listed;
 use crate::change_codec;
 use crate::disk;
 use dryad_protocol::change_set::ChangeSet;
@@ -57,6 +58,9 @@ pub(crate) struct Meta {
     /// The batch that is made for it in the vault, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) batch: Option<FilePath>,
+    /// What is given in place to what stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) borne: Vec<Listed>,
 }
 
 /// The journal of a workspace. Only who holds the workspace's lock touches it.

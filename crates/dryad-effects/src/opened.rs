@@ -28,8 +28,19 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// What the owner of a directory needs to look into it, and to change what is in it.
 const LOOK: u32 = 0o500;
 const CHANGE: u32 = 0o700;
-/// What the owner of a file needs to read it.
+/// What the owner of a file needs to read it, and to write to it.
 const READ: u32 = 0o400;
+const WRITE: u32 = 0o600;
+
+/// The bits that an owner needs: of the directory that something lies in, and of itself.
+#[derive(Clone, Copy)]
+struct Needed {
+    parent: u32,
+    directory: u32,
+    file: u32,
+}
+
+const READING: Needed = Needed { parent: LOOK, directory: LOOK, file: READ };
 
 /// Something whose bits are wider for now. Dropping it restores them.
 struct Opened {
@@ -40,7 +51,7 @@ struct Opened {
 /// Reads something at `path`. Where that is denied it is tried again with the bits that an owner needs; `read` is told
 /// the lasting ones of `path` itself if they were not these.
 pub(crate) fn reading<T>(path: &Path, read: impl Fn(Option<u32>) -> io::Result<T>) -> io::Result<T> {
-    retried(path, LOOK, |opened| read(opened.iter().find(|opened| opened.path == path).map(|opened| opened.mode)))
+    retried(path, READING, |opened| read(opened.iter().find(|opened| opened.path == path).map(|opened| opened.mode)))
 }
 
 /// What stands at `path`, whatever the bits of one's own directories above it say.
@@ -80,17 +91,22 @@ pub fn entries(directory: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
 
 /// Changes what is in the directory of `path`, in which dryad has put something before.
 pub(crate) fn clearing<T>(path: &Path, change: impl Fn() -> io::Result<T>) -> io::Result<T> {
-    retried(path, CHANGE, |_| change())
+    retried(path, Needed { parent: CHANGE, ..READING }, |_| change())
 }
 
-fn retried<T>(path: &Path, parent: u32, work: impl Fn(&[Opened]) -> io::Result<T>) -> io::Result<T> {
+/// Changes attributes of what stands at `path`, which is to be changed so.
+pub(crate) fn writing<T>(path: &Path, change: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    retried(path, Needed { parent: LOOK, directory: CHANGE, file: WRITE }, |_| change())
+}
+
+fn retried<T>(path: &Path, needed: Needed, work: impl Fn(&[Opened]) -> io::Result<T>) -> io::Result<T> {
     match work(&[]) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !geteuid().is_root() => {}
         other => return other,
     }
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut noted = Noted::default();
-    let opened = open(path, parent, &mut noted);
+    let opened = open(path, needed, &mut noted);
     let done = work(&opened);
     // The innermost first: an outer one may have to be open for it.
     opened.into_iter().rev().for_each(drop);
@@ -99,16 +115,17 @@ fn retried<T>(path: &Path, parent: u32, work: impl Fn(&[Opened]) -> io::Result<T
 }
 
 /// Widens the bits of everything on the way that is one's own and closed.
-fn open(path: &Path, parent: u32, noted: &mut Noted) -> Vec<Opened> {
+fn open(path: &Path, bits: Needed, noted: &mut Noted) -> Vec<Opened> {
     let mut opened = Vec::new();
     let way: Vec<&Path> = path.ancestors().collect();
     for place in way.into_iter().rev() {
         let Ok(facts) = fs::symlink_metadata(place) else { break };
         let needed = match (facts.is_dir(), facts.is_file()) {
-            (true, _) if path.parent() == Some(place) => parent,
+            (true, _) if path.parent() == Some(place) => bits.parent,
             // The directory itself may be what is listed.
+            (true, _) if path == place => bits.directory,
             (true, _) => LOOK,
-            (_, true) => READ,
+            (_, true) => bits.file,
             (false, false) => 0,
         };
         let mode = facts.mode() & 0o7777;

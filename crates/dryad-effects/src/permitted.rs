@@ -110,6 +110,17 @@ pub fn bits_refused(path: &Path) -> Option<Refusal> {
     refused_itself(path)
 }
 
+/// Why neither owner, group nor any attribute of what stands at `path` may be set. Who may write to what is another's may
+/// set some.
+pub fn bearing_refused(path: &Path) -> Option<Refusal> {
+    let facts = fs::symlink_metadata(path).ok()?;
+    let is_writable = || accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    if !is_ours(facts.uid()) && !is_writable() {
+        return Some(Refusal::Owner);
+    }
+    refused_itself(path)
+}
+
 /// Why what stands at `path` may not be changed in any way. That its bits forbid to write is no reason.
 pub fn refused_itself(path: &Path) -> Option<Refusal> {
     match accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW) {

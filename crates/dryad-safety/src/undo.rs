@@ -22,11 +22,14 @@ use crate::clock::Clock;
 use crate::oplog::{LogError, State};
 use crate::workspace::{Workspace, WorkspaceError};
 use dryad_effects::apply::ApplyError;
-use dryad_effects::bearings::Borne;
+use dryad_protocol::change_set::Change;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::operation::{Operation, OperationEffect, OperationHead, Outcome, UndoRecord};
+use dryad_protocol::path::FilePath;
 use foreseen::Foreseen;
 use parts::Parts;
+use plan::UndoPlan;
+use std::collections::HashMap;
 use thiserror::Error;
 
 /// Why nothing could be undone.
@@ -187,15 +190,22 @@ fn take_back(
     }
     workspace.apply(&head, &plan.changes, &plan.contents)?;
     keep::keep(&plan.kept, workspace.vault()?);
-    tell_missing(&mut report.paths, &plan.borne);
+    tell_missing(&mut report.paths, &plan);
     report.operation = Some(head.id);
     Ok(report)
 }
 
-/// Says of which paths owner, group or attributes are not what they were.
-fn tell_missing(paths: &mut [PathReport], borne: &Borne) {
-    for report in paths.iter_mut().filter(|report| !borne.is_empty() && report.verdict == Verdict::Restored) {
-        if let Some(missing) = borne.missing(&report.path) {
+/// Says of which paths owner, group or attributes are not what they were, or were to be.
+fn tell_missing(paths: &mut [PathReport], plan: &UndoPlan) {
+    if plan.borne.is_empty() {
+        return;
+    }
+    let changes: HashMap<&FilePath, &Change> = plan.changes.iter().map(|change| (&change.path, change)).collect();
+    for report in paths.iter_mut().filter(|report| matches!(report.verdict, Verdict::Restored | Verdict::Merged)) {
+        let is_meant =
+            |change: &&&Change| report.verdict == Verdict::Restored || plan.contents.has_bearing(&change.path);
+        let missing = changes.get(&report.path).filter(is_meant);
+        if let Some(missing) = missing.and_then(|change| plan.borne.missing(change, &plan.contents)) {
             report.verdict = Verdict::RestoredBut(missing.words().to_owned());
         }
     }

@@ -237,8 +237,12 @@ impl Workspace {
         Ok(Bearings::new(self.opened()?.state.join("bearings")))
     }
 
-    /// What was borne by that which an operation took away.
-    pub(crate) fn borne_before(&self, operation: &OperationId) -> Result<Borne, WorkspaceError> {
+    /// What was borne by that which an operation took away or changed.
+    ///
+    /// # Errors
+    ///
+    /// When the workspace's state cannot be used.
+    pub fn borne_before(&self, operation: &OperationId) -> Result<Borne, WorkspaceError> {
         let root = self.log()?.root();
         let placed =
             |path: &FilePath| root.map_or_else(|| path.clone(), |root| FilePath::new(root.join(path.as_path())));

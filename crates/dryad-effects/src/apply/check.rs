@@ -95,7 +95,7 @@ pub(super) fn proven<'u>(units: impl Iterator<Item = &'u Unit>, mut unproven: Ve
 /// Whether a file whose time was all there was to change has it now.
 fn has_its_time(own: &Change) -> bool {
     let Some(wanted) = own.after.modified().filter(|_| own.before.same_content(&own.after)) else { return true };
-    let found = fs::symlink_metadata(own.path.as_path()).ok().and_then(|metadata| modified(&metadata));
+    let found = opened::facts(own.path.as_path()).ok().and_then(|metadata| modified(&metadata));
     found.is_some_and(|found| found.seconds().abs_diff(wanted.seconds()) <= COARSE)
 }
 

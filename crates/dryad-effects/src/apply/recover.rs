@@ -191,8 +191,8 @@ impl Applier {
 
     /// The units of a change that was found, in the slots that it had.
     fn units_of(&self, found: &Found) -> Result<Vec<Unit>, ApplyError> {
-        let Meta { slots, batch, .. } = &found.intent.meta;
-        let mut units = units(&found.intent.changes)?;
+        let Meta { slots, batch, borne, .. } = &found.intent.meta;
+        let mut units = units(&found.intent.changes, borne)?;
         let mut slots = slots.iter();
         for unit in &mut units {
             unit.slot = slots.next().map(|slot| slot.as_path().to_owned()).unwrap_or_default();

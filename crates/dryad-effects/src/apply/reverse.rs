@@ -6,7 +6,7 @@
 use super::clear::{self, Staging};
 use super::slots::Berth;
 use super::state::{State, is_written_to, lies_ready, state};
-use super::swap::{close_doors, dress, open_door};
+use super::swap::{Side, close_doors, dress, open_door};
 use super::unit::{Step, Unit};
 use super::{Applier, ApplyError, io_error};
 use crate::beside::free_beside;
@@ -95,9 +95,7 @@ pub(super) fn swap_back(unit: &Unit, inode: u64) -> Result<Back, ApplyError> {
     let done = match (unit.step, state(unit, inode)) {
         // What lies in it is taken back after this.
         (Step::Close, _) if unit.is_door() => return open_door(unit).map(|()| Back::Done),
-        (Step::Open | Step::Close, _) => {
-            dress(unit, |change| &change.before).map_err(io_error("set the mode of", path))
-        }
+        (Step::Open | Step::Bear | Step::Close, _) => dress(unit, Side::Before),
         (_, State::Before) => Ok(()),
         (Step::Create | Step::Replace, State::After) if is_written_to(unit) => return Ok(Back::Yielding),
         (_, State::Theirs) => return Ok(Back::Yielding),

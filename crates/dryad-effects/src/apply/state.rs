@@ -47,7 +47,7 @@ pub(super) fn state(unit: &Unit, inode: u64) -> State {
             (Some(_), None) => State::Before,
             (Some(_), Some(_)) => State::Theirs,
         },
-        Step::Open | Step::Close => State::After,
+        Step::Open | Step::Bear | Step::Close => State::After,
     }
 }
 

@@ -4,14 +4,14 @@ use super::exchange::{Exchanged, exchange};
 use super::slots::Berth;
 use super::unit::{Step, Unit};
 use super::{ApplyError, io_error};
-use crate::disk;
 use crate::parallel::in_parts;
-use dryad_protocol::change_set::Change;
+use crate::{disk, opened};
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
 use rustix::process::geteuid;
 use std::collections::HashSet;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 /// Permission bits with which an owner can change what is in a directory.
@@ -26,7 +26,7 @@ pub(super) fn swap_all(units: &[Unit]) -> Result<Exchanged, ApplyError> {
         let (beside, far): (Vec<&Unit>, Vec<&Unit>) = alike.iter().partition(|unit| unit.berth == Berth::Beside);
         match alike.first().map(|unit| unit.step) {
             Some(Step::Create | Step::Replace | Step::Remove) => in_parts(&beside, swap_part).map(|_| ())?,
-            Some(Step::Open | Step::Close) | None => swap_part(&beside)?,
+            Some(Step::Open | Step::Bear | Step::Close) | None => swap_part(&beside)?,
         }
         if !far.is_empty() {
             // Only files that are replaced have their slots there, so this is once.
@@ -55,7 +55,7 @@ pub(super) fn open_door(unit: &Unit) -> Result<(), ApplyError> {
 /// Closes the doors of a change that was taken back, the innermost first; returns those that stay open.
 pub(super) fn close_doors(units: &[Unit]) -> Vec<FilePath> {
     let doors = units.iter().filter(|unit| unit.is_door());
-    doors.filter(|unit| dress(unit, |change| &change.before).is_err()).map(|unit| FilePath::new(unit.path())).collect()
+    doors.filter(|unit| dress(unit, Side::Before).is_err()).map(|unit| FilePath::new(unit.path())).collect()
 }
 
 /// Does something in directories that the change has closed, which are open meanwhile. Whoever dies here leaves his
@@ -89,19 +89,54 @@ pub(super) fn swap(unit: &Unit) -> Result<(), ApplyError> {
         Step::Create => disk::rename_new(slot, path).map_err(io_error("create", path)),
         Step::Replace => disk::exchange(slot, path).map_err(io_error("replace", path)),
         Step::Remove => disk::rename_new(path, slot).map_err(io_error("delete", path)),
-        Step::Open | Step::Close => dress(unit, |change| &change.after).map_err(io_error("set the mode of", path)),
+        Step::Open | Step::Bear | Step::Close => dress(unit, Side::After),
     }
 }
 
-/// Gives a path the mode and the time of one of its images.
-pub(super) fn dress(unit: &Unit, side: impl Fn(&Change) -> &Image) -> io::Result<()> {
-    let Some(own) = unit.own() else { return Ok(()) };
-    match side(own) {
+/// One side of a change.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Side {
+    Before,
+    After,
+}
+
+/// Gives what stands at a path the owner, group and attributes of one side, if they change, and its mode and time. Can
+/// be repeated.
+pub(super) fn dress(unit: &Unit, side: Side) -> Result<(), ApplyError> {
+    let (Some(own), path) = (unit.own(), unit.path()) else { return Ok(()) };
+    let (image, bearing) = match side {
+        Side::Before => (&own.before, unit.bearing.as_ref().map(|bearing| &bearing.before)),
+        Side::After => (&own.after, unit.bearing.as_ref().map(|bearing| &bearing.after)),
+    };
+    if let Some(bearing) = bearing {
+        // Before its bits, which this may clear.
+        bearing.give_in_place(path).map_err(io_error("set owner, group and attributes of", path))?;
+    }
+    let dressed = if unit.step == Step::Bear { keep_bits(path, image) } else { set_bits(path, image) };
+    dressed.map_err(io_error("set the mode of", path))
+}
+
+/// Gives a path the mode and the time of an image.
+fn set_bits(path: &Path, image: &Image) -> io::Result<()> {
+    match image {
         Image::File(file) => {
-            disk::set_mode(unit.path(), file.mode)?;
-            file.modified.map_or(Ok(()), |time| disk::set_modified(unit.path(), time))
+            disk::set_mode(path, file.mode)?;
+            file.modified.map_or(Ok(()), |time| disk::set_modified(path, time))
         }
-        Image::Directory { mode } => disk::set_mode(unit.path(), *mode),
+        Image::Directory { mode } => disk::set_mode(path, *mode),
         Image::Absent | Image::Symlink { .. } => Ok(()),
+    }
+}
+
+/// Sets the mode again if it is not that of the image any more.
+fn keep_bits(path: &Path, image: &Image) -> io::Result<()> {
+    let mode = match image {
+        Image::File(file) => file.mode,
+        Image::Directory { mode } => *mode,
+        Image::Absent | Image::Symlink { .. } => return Ok(()),
+    };
+    match opened::facts(path)?.mode() & 0o7777 == mode {
+        true => Ok(()),
+        false => opened::passing(path, || disk::set_mode(path, mode)),
     }
 }

@@ -2,13 +2,17 @@
 //!
 //! A new or a deleted tree is one unit, however large: it is built or kept beside its place and moved
 //! as a whole. Units never overlap, so their order is free but for permission bits: what opens a
-//! directory comes first, what closes one comes last.
+//! directory comes first, what closes one comes last. What only gets another owner, group or attributes is a unit
+//! as well; the journal says what they are, since a change set does not know of them.
 
 use super::ApplyError;
 use super::slots::Berth;
+use crate::bearing::Bearing;
+use crate::bearings::Listed;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::Image;
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// What an owner needs to change what is in a directory.
@@ -25,6 +29,15 @@ pub(crate) struct Unit {
     pub(crate) slot: PathBuf,
     /// What kind of place that is.
     pub(crate) berth: Berth,
+    /// What is borne by that which stays at the path, if that changes.
+    pub(crate) bearing: Option<Rebears>,
+}
+
+/// What something bears before and after.
+#[derive(Clone, Debug)]
+pub(crate) struct Rebears {
+    pub(crate) before: Bearing,
+    pub(crate) after: Bearing,
 }
 
 /// What is done to a unit's path. The order is the order of execution.
@@ -38,6 +51,8 @@ pub(crate) enum Step {
     Replace,
     /// What stood there goes.
     Remove,
+    /// What stands there gets another owner, group or attributes, and keeps its bits.
+    Bear,
     /// Permission bits are narrowed.
     Close,
 }
@@ -120,16 +135,25 @@ pub(crate) fn items<'u>(
     there.partition(|item| matches!(side(item.change), Image::Directory { .. }))
 }
 
-/// The units of a change set in the order of their execution, without slots.
-pub(crate) fn units(changes: &ChangeSet) -> Result<Vec<Unit>, ApplyError> {
+/// The units of a change set in the order of their execution, without slots; `borne` says what is given in place to
+/// what stays.
+pub(crate) fn units(changes: &ChangeSet, borne: &[Listed]) -> Result<Vec<Unit>, ApplyError> {
+    let rebears = |Listed(path, before, after): &Listed| {
+        after.clone().map(|after| (path.clone(), Rebears { before: before.clone(), after }))
+    };
+    let mut borne: HashMap<_, _> = borne.iter().filter_map(rebears).collect();
     let mut sorted: Vec<&Change> = changes.iter().collect();
     sorted.sort_by(|a, b| a.path.cmp(&b.path));
     let mut units: Vec<Unit> = Vec::new();
     for change in sorted {
         if let Some(tree) = units.last_mut().filter(|unit| is_tree(unit) && is_below(change, unit.path())) {
             tree.changes.push(fits(tree, change)?.clone());
-        } else if let Some(step) = step_of(change) {
-            units.push(Unit { step, changes: vec![change.clone()], slot: PathBuf::new(), berth: Berth::Beside });
+            continue;
+        }
+        let bearing = borne.remove(&change.path);
+        if let Some(step) = step_of(change).or(bearing.as_ref().map(|_| Step::Bear)) {
+            let (changes, slot) = (vec![change.clone()], PathBuf::new());
+            units.push(Unit { step, changes, slot, berth: Berth::Beside, bearing });
         }
     }
     units.sort_by_cached_key(|unit| (unit.step, rank(unit)));

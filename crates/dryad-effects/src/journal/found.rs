@@ -147,7 +147,9 @@ impl Found {
         let Intent { meta, changes } = self.intent;
         let changes =
             ChangeSet::new(changes.iter().map(|change| Change { path: follow(&change.path), ..change.clone() }));
-        let meta = Meta { slots: meta.slots.iter().map(follow).collect(), root: Some(FilePath::new(now)), ..meta };
+        let borne = meta.borne.iter().map(|listed| listed.at(follow(listed.path()))).collect();
+        let slots = meta.slots.iter().map(follow).collect();
+        let meta = Meta { slots, borne, root: Some(FilePath::new(now)), ..meta };
         Self { intent: Intent { meta, changes }, ready: self.ready }
     }
 }
@@ -158,7 +160,7 @@ mod tests {
     use crate::journal::section;
 
     fn meta(slots: Vec<FilePath>) -> Vec<u8> {
-        let meta = Meta { record: "a record".to_owned(), slots, root: None, batch: None };
+        let meta = Meta { record: "a record".to_owned(), slots, root: None, batch: None, borne: Vec::new() };
         serde_json::to_vec(&meta).unwrap()
     }
 

@@ -11,6 +11,7 @@
 use super::Rehearsed;
 use super::capture::{Captured, Content};
 use super::layers::Claim;
+use crate::bearings::Listed;
 use crate::change_codec;
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::image::BlobId;
@@ -28,6 +29,8 @@ const OPERATION: &str = "operation.json";
 struct Announced {
     head: OperationHead,
     contents: Vec<Lying>,
+    #[serde(default)]
+    borne: Vec<Listed>,
 }
 
 /// Where a former content lies until it has left for the vault.
@@ -52,7 +55,8 @@ impl Rehearsed {
             blob: content.blob,
             file: FilePath::new(&content.file),
         };
-        let announced = Announced { head: head.clone(), contents: self.contents.iter().map(lying).collect() };
+        let contents = self.contents.iter().map(lying).collect();
+        let announced = Announced { head: head.clone(), contents, borne: self.borne.clone() };
         claim.put(CHANGES, &change_codec::encode(changes))?;
         claim.put(OPERATION, &serde_json::to_vec(&announced)?)
     }
@@ -73,5 +77,6 @@ pub(super) fn read(claim: &Claim) -> io::Result<Option<(OperationHead, Captured)
     let is_there = |lying: &Lying| lying.file.as_path().symlink_metadata().is_ok();
     let content = |lying: Lying| Content { path: lying.path, blob: lying.blob, file: lying.file.as_path().to_owned() };
     let contents = announced.contents.into_iter().filter(is_there).map(content).collect();
-    Ok(Some((announced.head, Captured { changes, contents, ..Captured::default() })))
+    let captured = Captured { changes, contents, borne: announced.borne, ..Captured::default() };
+    Ok(Some((announced.head, captured)))
 }

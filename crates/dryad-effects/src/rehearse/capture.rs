@@ -11,6 +11,7 @@ mod walk;
 pub(super) use images::{open, strip};
 
 use crate::bearing::Bearing;
+use crate::bearings::Listed;
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::image::BlobId;
 use dryad_protocol::path::FilePath;
@@ -66,7 +67,7 @@ pub enum Uncarried {
     HardLinkBroken,
     /// The file was really written to, and has names outside the granted roots that an undo does not reach.
     NamesElsewhere,
-    /// Owner, group or attributes were really changed.
+    /// Owner, group or attributes of something that is no part of the change were really changed.
     BearingStays,
     /// Owner or group were changed, and nothing else.
     Owner,
@@ -111,6 +112,7 @@ pub(super) struct Captured {
     pub(super) changes: ChangeSet,
     pub(super) contents: Vec<Content>,
     pub(super) bearings: Vec<(FilePath, Bearing)>,
+    pub(super) borne: Vec<Listed>,
     pub(super) outside_writes: Vec<OutsideWrite>,
     pub(super) not_carried: Vec<NotCarried>,
     pub(super) changed_meanwhile: Vec<FilePath>,

@@ -54,7 +54,7 @@ pub(super) async fn rehearse(
     let Performance { outcome, ended, .. } = performed?;
     let captured = tokio::task::spawn_blocking(move || list::read(&store).and_then(kept::changes)).await;
     let captured = captured.map_err(io::Error::other).and_then(|captured| captured);
-    let Captured { changes, contents, not_carried, .. } = captured.map_err(RehearsalError::Capture)?;
+    let Captured { changes, contents, borne, not_carried, .. } = captured.map_err(RehearsalError::Capture)?;
     let outside = |written: super::message::Written| {
         let kind = match (written.created, written.path.as_path().symlink_metadata().is_ok()) {
             (true, _) => OutsideKind::Created,
@@ -67,6 +67,7 @@ pub(super) async fn rehearse(
     Ok(Rehearsed {
         changes,
         contents,
+        borne,
         not_carried,
         outside_writes: ended.written.into_iter().map(outside).collect(),
         network_attempts: attempts(ended.connects),

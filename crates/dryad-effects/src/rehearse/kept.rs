@@ -1,8 +1,12 @@
 //! What stood at the paths that a command has really changed: the before-images of the rungs that are no dry run.
+//!
+//! What only got another owner, group or attributes is a change with equal images; what they were and are is listed
+//! beside it.
 
 use super::capture::{Captured, Content, NotCarried, Uncarried};
 use super::doors;
-use crate::bearing::Bearing;
+use crate::bearing::{Bearing, Owner};
+use crate::bearings::{Listed, stays};
 use crate::fingerprint::{image_at, modified};
 use crate::opened;
 use dryad_protocol::change_set::{Change, ChangeSet};
@@ -21,9 +25,12 @@ use std::path::Path;
 pub(super) struct Kept {
     pub(super) path: FilePath,
     pub(super) before: Before,
-    /// What it bore, if that may have been changed as well.
+    /// What it bore.
     #[serde(default)]
     pub(super) bearing: Option<Bearing>,
+    /// Whose it was, if nothing else is known of that.
+    #[serde(default)]
+    pub(super) owner: Option<Owner>,
 }
 
 /// A file's device and inode.
@@ -123,12 +130,16 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn add(&mut self, Kept { path, before, bearing }: Kept) -> io::Result<()> {
-        let now = || Bearing::at(path.as_path()).ok();
-        if bearing.is_some_and(|bearing| now().is_some_and(|now| now != bearing)) {
-            self.leave_out(&path, Uncarried::BearingStays);
-        }
-        let Some(after) = self.after(&path, &before)? else { return Ok(()) };
+    fn add(&mut self, Kept { path, before, bearing, owner }: Kept) -> io::Result<()> {
+        let is_known = bearing.is_some() || owner.is_some();
+        let now = is_known.then(|| Bearing::behind(path.as_path()).ok()).flatten();
+        let differs = |bore: &Option<Bearing>| matches!((bore, &now), (Some(bore), Some(now)) if bore != now);
+        let Some(after) = self.after(&path, &before)? else {
+            if differs(&bearing) {
+                self.leave_out(&path, Uncarried::BearingStays);
+            }
+            return Ok(());
+        };
         let is_special = matches!(before, Before::Special);
         let is_elsewhere = matches!(before, Before::File { elsewhere: true, .. });
         let Some((before, file)) = before_image(before, &after)? else {
@@ -136,9 +147,18 @@ impl Comparison {
             return Ok(());
         };
         let change = Change { path, before, after };
-        if change.ends_as_it_began() {
+        let bore = bore(&change, bearing, owner, now.as_ref());
+        if change.ends_as_it_began() && !(stays(&change) && differs(&bore)) {
             return Ok(());
         }
+        self.captured.borne.extend(bore.map(|bore| Listed(change.path.clone(), bore, now)));
+        self.keep_content(&change, file, is_elsewhere);
+        self.changes.push(change);
+        Ok(())
+    }
+
+    /// Notes where the former content of a change lies.
+    fn keep_content(&mut self, change: &Change, file: Option<FilePath>, is_elsewhere: bool) {
         if let (Some(blob), Some(file)) = (change.before.blob(), file)
             && change.after.blob() != Some(blob)
         {
@@ -148,8 +168,6 @@ impl Comparison {
                 self.leave_out(&change.path, Uncarried::NamesElsewhere);
             }
         }
-        self.changes.push(change);
-        Ok(())
     }
 
     /// What stands there now; nothing if it is no part of the change.
@@ -184,6 +202,16 @@ impl Comparison {
 
     fn leave_out(&mut self, path: &FilePath, what: Uncarried) {
         self.captured.not_carried.push(NotCarried { path: path.clone(), what });
+    }
+}
+
+/// What was borne before a change, as far as that is known. Of attributes that nobody looked at it is taken that they are
+/// as they were.
+fn bore(change: &Change, bearing: Option<Bearing>, owner: Option<Owner>, now: Option<&Bearing>) -> Option<Bearing> {
+    match (bearing, owner, now) {
+        (Some(bearing), _, _) => Some(bearing),
+        (None, Some(owner), Some(now)) if stays(change) => Some(now.clone().owned_by(owner)),
+        (None, _, _) => None,
     }
 }
 

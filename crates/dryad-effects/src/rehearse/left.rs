@@ -102,10 +102,10 @@ fn read(claim: Claim) -> io::Result<Left> {
         Some((head, captured)) => (Some(head), captured),
         None => (None, found(&claim, note.rung)?),
     };
-    let Captured { changes, contents, not_carried, .. } = captured;
+    let Captured { changes, contents, borne, not_carried, .. } = captured;
     let outcome = CommandOutcome { end: CommandEnd::Cancelled, output: CommandOutput::default(), duration_ms: 0 };
     let rehearsed =
-        Rehearsed { changes, contents, not_carried, _claims: vec![claim], ..Rehearsed::of(outcome, note.rung) };
+        Rehearsed { changes, contents, borne, not_carried, _claims: vec![claim], ..Rehearsed::of(outcome, note.rung) };
     let (root, rehearsed) = (note.root.as_path().to_owned(), own::spare(rehearsed));
     Ok(Left { root, command: note.command, cwd: note.cwd, head, rehearsed })
 }

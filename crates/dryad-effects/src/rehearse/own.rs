@@ -26,7 +26,10 @@ pub(super) fn spare_in(rehearsed: &mut Rehearsed) {
         .filter(|change| change.after == Image::Absent)
         .map(|change| change.path.as_path())
         .collect();
-    let is_spared = |change: &Change| marked(&change.path).is_some_and(|place| !gone.contains(place));
+    // An owner of the mark comes back with those of everything else.
+    let is_rebearing = |change: &Change| change.ends_as_it_began() && !change.is_door();
+    let is_spared =
+        |change: &Change| !is_rebearing(change) && marked(&change.path).is_some_and(|place| !gone.contains(place));
     if !rehearsed.changes.iter().any(is_spared) {
         return;
     }
@@ -47,12 +50,12 @@ impl Rehearsed {
         if !self.changes.iter().any(is_mark) {
             return Cow::Borrowed(&self.changes);
         }
-        let renewed = |change: &Change| match image_at(change.path.as_path()) {
-            Ok(before) if is_mark(change) => Change { before, ..change.clone() },
-            _ => change.clone(),
-        };
         let is_change = |change: &Change| change.is_door() || !change.ends_as_it_began();
-        Cow::Owned(ChangeSet::new(self.changes.iter().map(renewed).filter(is_change)))
+        let renewed = |change: &Change| match image_at(change.path.as_path()) {
+            Ok(before) if is_mark(change) => Some(Change { before, ..change.clone() }).filter(is_change),
+            _ => Some(change.clone()),
+        };
+        Cow::Owned(ChangeSet::new(self.changes.iter().filter_map(renewed)))
     }
 }
 

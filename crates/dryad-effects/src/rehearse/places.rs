@@ -71,12 +71,13 @@ pub(super) async fn rehearse(
     let (seen, memory) = scene.clone().look(ended, memory).await?;
     drop(curtain);
     let (captured, limits) = seen;
-    let Captured { changes, contents, bearings, outside_writes, not_carried, changed_meanwhile } = captured;
+    let Captured { changes, contents, bearings, outside_writes, not_carried, changed_meanwhile, .. } = captured;
     Ok(Rehearsed {
         outcome,
         changes,
         contents,
         bearings,
+        borne: Vec::new(),
         outside_writes,
         not_carried,
         changed_meanwhile,

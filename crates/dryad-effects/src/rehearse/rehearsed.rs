@@ -5,6 +5,7 @@ use super::layers::Claim;
 use super::places::Scene;
 use super::{Network, Rung, message};
 use crate::bearing::Bearing;
+use crate::bearings::Listed;
 use crate::contents::Contents;
 use crate::opened;
 use crate::vault::{Vault, VaultError};
@@ -33,6 +34,8 @@ pub struct Rehearsed {
     pub contents: Vec<Content>,
     /// What new directories and links bear that others would not.
     pub(crate) bearings: Vec<(FilePath, Bearing)>,
+    /// What was borne before by that which a command has really changed, and what is now.
+    pub borne: Vec<Listed>,
     /// What it would have changed elsewhere.
     pub outside_writes: Vec<OutsideWrite>,
     /// What it did that the change set cannot say.
@@ -100,6 +103,7 @@ impl Rehearsed {
             changes: ChangeSet::default(),
             contents: Vec::new(),
             bearings: Vec::new(),
+            borne: Vec::new(),
             outside_writes: Vec::new(),
             not_carried: Vec::new(),
             changed_meanwhile: Vec::new(),

@@ -8,14 +8,15 @@
 //!
 //! Limitations: the command really runs, and what it changes outside the granted roots, or beyond the quota of
 //! copies, cannot be brought back. Two changes at the same instant that leave size and times alone are not seen. What
-//! others change in the roots meanwhile counts as the command's, so places that everybody uses are not looked at.
+//! others change in the roots meanwhile counts as the command's, so places that everybody uses are not looked at. Of
+//! owners and groups both looks tell, of attributes neither.
 
 use super::capture::Captured;
 use super::kept::{self, Before, Kept, Saved};
 use super::layers::{Base, Claim, sweep};
 use super::left::Note;
 use super::{Limit, Network, RehearsalError, RehearsalRequest, Rehearsed, Rung};
-use crate::bearing;
+use crate::bearing::{self, Owner};
 use crate::landlock::Floor;
 use crate::opened;
 use crate::process::{self, Surroundings};
@@ -43,6 +44,8 @@ struct Facts {
     mode: u32,
     device: u64,
     inode: u64,
+    #[serde(default)]
+    owner: Option<Owner>,
     #[serde(default)]
     links: u64,
     size: u64,
@@ -93,10 +96,10 @@ pub(super) async fn rehearse(
     let outcome = outcome.inspect_err(|_| claim.settle())?;
     let shared: Vec<Limit> = snapshot.shared.iter().cloned().map(Limit::Shared).collect();
     let captured = blocking(move || snapshot.compare()).await?.map_err(RehearsalError::Capture)?;
-    let Captured { changes, contents, not_carried, .. } = captured;
+    let Captured { changes, contents, borne, not_carried, .. } = captured;
     let limits = request.limits_of_real_run(floor).into_iter().chain(shared).collect();
     let _claims = vec![claim];
-    Ok(Rehearsed { changes, contents, not_carried, limits, _claims, ..Rehearsed::of(outcome, Rung::Snapshot) })
+    Ok(Rehearsed { changes, contents, borne, not_carried, limits, _claims, ..Rehearsed::of(outcome, Rung::Snapshot) })
 }
 
 /// Takes the second look of a command whose dryad died.
@@ -211,12 +214,13 @@ impl Snapshot {
             if let Before::File { elsewhere, .. } = &mut before {
                 *elsewhere = is_same && names.get(&facts.identity()).is_some_and(|count| facts.links > *count);
             }
-            touched.push(Kept { path: FilePath::new(path), before, bearing: None });
+            touched.push(Kept { path: FilePath::new(path), before, bearing: None, owner: facts.owner });
         }
         // What could not be seen before is not new because it can be seen now.
         let was_hidden = |path: &Path| path.ancestors().skip(1).any(|above| self.closed.contains(above));
         let new = now.keys().filter(|path| !self.look.contains_key(*path) && !was_hidden(path));
-        touched.extend(new.map(|path| Kept { path: FilePath::new(path), before: Before::Absent, bearing: None }));
+        let absent = |path| Kept { path: FilePath::new(path), before: Before::Absent, bearing: None, owner: None };
+        touched.extend(new.map(absent));
         touched.sort_by(|a, b| a.path.cmp(&b.path));
         kept::changes(touched)
     }
@@ -248,7 +252,7 @@ fn name_of(facts: &Facts) -> OsString {
 
 fn is_changed(before: &Facts, after: &Facts) -> bool {
     if before.is_dir() && after.is_dir() {
-        return before.mode != after.mode;
+        return before.mode != after.mode || before.owner != after.owner;
     }
     before.mode != after.mode || name_of(before) != name_of(after)
 }
@@ -259,6 +263,7 @@ impl Facts {
             mode: metadata.mode(),
             device: metadata.dev(),
             inode: metadata.ino(),
+            owner: Some((metadata.uid(), metadata.gid())),
             links: metadata.nlink(),
             size: metadata.len(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),

@@ -2,8 +2,8 @@
 //!
 //! The kernel asks before each system call that changes a file, a directory or a name; the answer is always that it
 //! may go on, once the before-image is safe. What only loses a name is kept under a second one, which costs nothing;
-//! what loses its bytes is copied. Only the first change of a path counts. What has several names is changed under all
-//! of them.
+//! what loses its bytes is copied. Owner, group and attributes are read. Only the first change of a path counts. What has
+//! several names is changed under all of them.
 //!
 //! Limitations: paths are read twice, by us and then by the kernel, so a program that wants to cheat can. Programs
 //! for another kind of machine are refused, because their calls have other numbers. What cannot be looked at is not
@@ -43,14 +43,19 @@ const FLEETING: [&str; 2] = ["/dev", "/proc"];
 pub(super) struct Witness {
     roots: Vec<PathBuf>,
     store: Store,
-    kept: HashMap<PathBuf, Before>,
-    /// What was borne where that may have been changed.
-    bearings: HashMap<PathBuf, Bearing>,
+    kept: HashMap<PathBuf, Stood>,
     names: Names,
     /// What may have been written elsewhere, and how it was before.
     outside: Vec<(Written, Option<Appearance>)>,
     ledger: Ledger,
     list: List,
+}
+
+/// What stood at a path, and what it bore.
+#[derive(Debug)]
+struct Stood {
+    before: Before,
+    bearing: Option<Bearing>,
 }
 
 impl Witness {
@@ -61,7 +66,6 @@ impl Witness {
             list: List::begin(&store)?,
             store: Store::new(store, room),
             kept: HashMap::new(),
-            bearings: HashMap::new(),
             names: Names::default(),
             outside: Vec::new(),
             ledger: Ledger::default(),
@@ -84,11 +88,11 @@ impl Witness {
     fn comes_where(&mut self, spot: &Spot, facts: io::Result<Metadata>) {
         let is_absent = facts.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
         if is_absent && self.concerns(&spot.path, true) {
-            self.remember(&spot.path, Before::Absent);
+            self.remember(&spot.path, Before::Absent, None);
         }
     }
 
-    /// Bits or times of what stands there may change.
+    /// Bits, times, owner, group or attributes of what stands there may change.
     fn dressed(&mut self, spot: &Spot) {
         let Ok(facts) = spot.facts() else { return };
         if self.concerns(&spot.path, false) {
@@ -103,19 +107,7 @@ impl Witness {
         if !self.kept.contains_key(&spot.path)
             && let Ok(before) = Before::look(spot.reach(), facts, Saved::InPlace)
         {
-            self.remember(&spot.path, before);
-        }
-    }
-
-    /// Owner, group or attributes of what stands there may change. They are not brought back, and what was is told.
-    fn adorned(&mut self, spot: &Spot) {
-        self.dressed(spot);
-        let Some(before) = self.kept.get(&spot.path).filter(|before| !matches!(before, Before::Absent)) else { return };
-        if !self.bearings.contains_key(&spot.path)
-            && let Ok(bearing) = Bearing::at(&spot.path)
-        {
-            self.list.add(&spot.path, before, Some(&bearing));
-            self.bearings.insert(spot.path.clone(), bearing);
+            self.remember(&spot.path, before, spot.bearing(facts));
         }
     }
 
@@ -161,12 +153,12 @@ impl Witness {
     /// Notes of a file that is written to that it has names which cannot be brought back.
     fn has_names_elsewhere(&mut self, spot: &Spot, others: &[Spot]) {
         for path in others.iter().chain([spot]).map(|spot| &spot.path) {
-            if let Some(before) = self.kept.get_mut(path)
-                && let Before::File { elsewhere, .. } = before
+            if let Some(stood) = self.kept.get_mut(path)
+                && let Before::File { elsewhere, .. } = &mut stood.before
                 && !*elsewhere
             {
                 *elsewhere = true;
-                self.list.add(path, before, self.bearings.get(path));
+                self.list.add(path, &stood.before, stood.bearing.as_ref());
             }
         }
     }
@@ -227,28 +219,30 @@ impl Witness {
 
     /// Notes what stands at a path, and a file's content in the way `keep` says, unless that is saved already.
     fn save(&mut self, spot: &Spot, facts: &Metadata, keep: impl FnOnce(&mut Store) -> io::Result<PathBuf>) {
-        let is_bare = |before: &Before| matches!(before, Before::File { content: Saved::InPlace, .. });
-        if self.kept.get(&spot.path).is_some_and(|before| !is_bare(before)) {
+        let is_bare = |stood: &Stood| matches!(stood.before, Before::File { content: Saved::InPlace, .. });
+        if self.kept.get(&spot.path).is_some_and(|stood| !is_bare(stood)) {
             return;
         }
+        // What keeps it has to be readable, and may be another's then.
+        let bearing = if self.kept.contains_key(&spot.path) { None } else { spot.bearing(facts) };
         let saved = match facts.is_file() {
             true => keep(&mut self.store).map_or(Saved::Lost, |slot| Saved::At(FilePath::new(slot))),
             false => Saved::InPlace,
         };
-        if let Some(before) = self.kept.get_mut(&spot.path) {
-            if let Before::File { content, .. } = before {
+        if let Some(stood) = self.kept.get_mut(&spot.path) {
+            if let Before::File { content, .. } = &mut stood.before {
                 *content = saved;
             }
-            self.list.add(&spot.path, before, self.bearings.get(&spot.path));
+            self.list.add(&spot.path, &stood.before, stood.bearing.as_ref());
         } else if let Ok(before) = Before::look(spot.reach(), facts, saved) {
-            self.remember(&spot.path, before);
+            self.remember(&spot.path, before, bearing);
         }
     }
 
-    fn remember(&mut self, path: &Path, before: Before) {
+    fn remember(&mut self, path: &Path, before: Before, bearing: Option<Bearing>) {
         if !self.kept.contains_key(path) {
-            self.list.add(path, &before, None);
-            self.kept.insert(path.to_owned(), before);
+            self.list.add(path, &before, bearing.as_ref());
+            self.kept.insert(path.to_owned(), Stood { before, bearing });
         }
     }
 

@@ -143,7 +143,7 @@ impl Told<'_> {
     }
 
     fn listing(&self) -> Listing<'_> {
-        Listing::new(&self.rehearsed.changes, self.workdir)
+        Listing::new(&self.rehearsed.changes, self.workdir).with_bearings(&self.rehearsed.borne)
     }
 
     fn differences(&self, contents: &Contents) -> String {

@@ -47,6 +47,11 @@ impl Foreseen {
         self.images.get(path)
     }
 
+    /// Where it is noted what would be borne at a path, if that would have been changed.
+    pub(super) fn bearing(&self, path: &FilePath) -> Option<&Contents> {
+        self.contents.iter().rev().find(|contents| contents.has_bearing(path))
+    }
+
     /// Whether something would stand at a path.
     pub(super) fn is_taken(&self, path: &Path) -> bool {
         match self.get(&FilePath::new(path)) {

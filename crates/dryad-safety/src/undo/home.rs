@@ -7,7 +7,7 @@
 //! Limitation: an immutable or append-only file among thousands is found by trying.
 
 use super::foreseen::Foreseen;
-use dryad_effects::permitted::{self, Ground, bits_refused, refused_itself};
+use dryad_effects::permitted::{self, Ground, bearing_refused, bits_refused, refused_itself};
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::Image;
 use dryad_protocol::path::FilePath;
@@ -158,10 +158,11 @@ impl<'a> Homes<'a> {
         directory.ancestors().skip(1).any(|above| self.opened.contains(above.as_os_str()))
     }
 
-    /// Whether mode and time may be set. A directory that is opened is open before anything is put into it.
+    /// Whether mode and time, or owner, group and attributes, may be set. A directory that is opened is open before anything is put into it.
     fn let_bits(&mut self, path: &Path, mode: Bits) -> Result<(), Why> {
         let is_foreseen = self.foreseen.get(&FilePath::new(path)).is_some();
-        if let Some(refusal) = bits_refused(path).filter(|_| !is_foreseen) {
+        let refused = if mode == Bits::None { bearing_refused(path) } else { bits_refused(path) };
+        if let Some(refusal) = refused.filter(|_| !is_foreseen) {
             return Err(refusal.words());
         }
         if let Bits::Opening { after } = mode {
@@ -196,6 +197,8 @@ enum Bits {
         after: u32,
     },
     Other,
+    /// All stays but owner, group or attributes.
+    None,
 }
 
 /// What a change does to bits and time, if it does nothing else.
@@ -212,6 +215,7 @@ fn only_bits(change: &Change) -> Option<Bits> {
                 Bits::Other
             })
         }
+        (before, after) if before == after => Some(Bits::None),
         (Image::File(before), Image::File(after)) if before.blob == after.blob => Some(Bits::Other),
         _ => None,
     }

@@ -19,6 +19,7 @@ use crate::workspace::Workspace;
 use dryad_effects::bearings::Borne;
 use dryad_effects::beside::free_beside;
 use dryad_effects::contents::Contents;
+use dryad_effects::fingerprint::Sighting;
 use dryad_effects::opened;
 use dryad_effects::texts::Texts;
 use dryad_effects::vault::Vault;
@@ -122,12 +123,13 @@ pub(super) fn plan(
         planner.paths.push(PathReport { path: change.path.clone(), verdict });
     }
     planner.paths.reverse();
-    let Planner { borne, contents, mut homes, planned, mut paths, .. } = planner;
+    let Planner { borne, mut contents, mut homes, planned, mut paths, .. } = planner;
     let (housed, refused) = house(planned, &mut homes);
     for report in paths.iter_mut().filter(|_| !refused.is_empty()) {
-        let place = report.verdict.place().unwrap_or(&report.path);
-        if let Some(why) = refused.get(place) {
+        let place = report.verdict.place().unwrap_or(&report.path).clone();
+        if let Some(why) = refused.get(&place) {
             report.verdict = Verdict::Cannot((*why).to_owned());
+            contents.bears_nothing(&place);
         }
     }
     let kept = handed_out(&housed, &contents, texts, target, (vault, workspace.home()));
@@ -160,21 +162,38 @@ struct Taken {
 
 impl Planner<'_> {
     fn judge(&mut self, change: &Change, look: Look) -> Verdict {
+        let is_in_vault = look.is_in_vault;
+        let (seen, now) = match self.see(change, look) {
+            Ok(found) => found,
+            Err(verdict) => return verdict,
+        };
+        let first = self.planned.len();
+        let verdict = self.judge_image(change, now.clone(), seen, is_in_vault);
+        self.judge_bearing(change, now, first, verdict)
+    }
+
+    /// What stands at a path, or would by now; a verdict where that cannot be seen.
+    fn see(&mut self, change: &Change, look: Look) -> Result<(Option<Sighting>, Image), Verdict> {
         // What is seen behind a link lies elsewhere.
         let seen = match look.now.filter(|_| !self.homes.is_behind_link(change.path.as_path())).transpose() {
             Ok(seen) => seen,
             // What was deleted may have given way to a pipe, a socket or a device: such is never replaced.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput && change.after == Image::Absent => {
-                return self.put_beside(change, &Image::Absent);
+                return Err(self.put_beside(change, &Image::Absent));
             }
             // Whatever it is, it is the user's, and the other paths do not have to wait for it.
-            Err(error) => return Verdict::Cannot(format!("it cannot be read: {error}")),
+            Err(error) => return Err(Verdict::Cannot(format!("it cannot be read: {error}"))),
         };
         let now = match (&seen, self.foreseen.get(&change.path)) {
             (_, Some(image)) => image.clone(),
             (Some(seen), None) => seen.image().clone(),
             (None, None) => Image::Absent,
         };
+        Ok((seen, now))
+    }
+
+    /// Content, kind, bits and time.
+    fn judge_image(&mut self, change: &Change, now: Image, seen: Option<Sighting>, is_in_vault: bool) -> Verdict {
         let (wrote, want) = (&change.after, &change.before);
         if change.is_door() && wrote.same_content(want) {
             // What lies in it is taken back through it, if it is closed still.
@@ -192,7 +211,7 @@ impl Planner<'_> {
             if let Some(seen) = seen {
                 self.contents.saw(change.path.clone(), seen);
             }
-            return self.restore(change, now, look.is_in_vault);
+            return self.restore(change, now, is_in_vault);
         }
         if let Some(left) = self.parts.left(change, self.id) {
             return if now.same_content(left) { Verdict::AlreadySo } else { Verdict::KeptYours };
@@ -208,6 +227,9 @@ impl Planner<'_> {
     /// Content and bits were left alone, so that at most a time has to be taken back. Another one than the operation has
     /// left was set since, and stays.
     fn judge_time(&mut self, change: &Change, now: Image) -> Verdict {
+        if change.before == change.after && self.borne.change(&change.path).is_none() {
+            return Verdict::Cannot(borne::UNKNOWN.to_owned());
+        }
         if change.ends_as_it_began() {
             // Nothing was changed, so there is nothing to take back, whatever has happened since.
             return Verdict::AlreadySo;
@@ -287,6 +309,7 @@ impl Planner<'_> {
                 let blob = self.contents.insert(merged);
                 let after = Image::File(FileImage { blob, size, mode, modified: None });
                 if !after.same_content(now) {
+                    self.bear_back(&change.path);
                     self.planned.push(Change { path: change.path.clone(), before: now.clone(), after });
                 }
                 verdict

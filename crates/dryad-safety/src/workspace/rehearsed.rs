@@ -43,7 +43,7 @@ impl Workspace {
         rehearsed.announce(head, &changes).map_err(unusable(log.path()))?;
         // Kept even if the rest fails: whoever comes again finds the files themselves in the vault.
         let bearings = self.bearings()?;
-        let borne = bearings.saved(rehearsed.saved(), &changes);
+        let borne = bearings.saved(&rehearsed.borne, rehearsed.saved(), &changes);
         bearings.keep(&head.id, &borne, recorded(log)).map_err(unusable(log.path()))?;
         rehearsed.hand_over(self.vault()?)?;
         let kept = self.texts()?;

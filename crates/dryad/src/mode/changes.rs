@@ -18,5 +18,5 @@ pub(super) use failure::{from_log, from_undo, from_workspace};
 pub(super) use ids::{ShortIds, lasting};
 pub(super) use image::transition;
 pub(super) use memory::{Memory, local_time, print_notices, recover_known};
-pub(super) use sides::{Sides, sizes};
+pub(super) use sides::{Sides, bearing_json, became, sizes};
 pub(super) use verdicts::{Deed, Look, as_json, is_complete, meant, render};

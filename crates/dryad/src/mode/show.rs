@@ -1,16 +1,18 @@
 //! `dryad show`: one operation, with the difference it made.
 
 use super::changes::{
-    Contents, LineCount, Memory, ShortIds, Sides, from_log, from_workspace, local_time, sizes, transition,
+    Contents, LineCount, Memory, ShortIds, Sides, bearing_json, became, from_log, from_workspace, local_time, sizes,
 };
 use crate::args::{PlaceArguments, ShowArguments};
 use crate::output;
 use crate::report::{Exit, Failure};
 use crate::terminal::{Style, harmless};
+use dryad_effects::bearings::Borne;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::id::OperationId;
 use dryad_protocol::operation::{Operation, OperationEffect, Outcome};
 use dryad_safety::oplog::{FileLog, LogError, State};
+use dryad_safety::workspace::Workspace;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io;
@@ -21,6 +23,8 @@ struct Shown<'a> {
     state: State,
     memory: &'a Memory,
     contents: Contents<'a>,
+    /// What its paths bore.
+    borne: Borne,
     ids: ShortIds,
     style: Style,
 }
@@ -40,6 +44,7 @@ pub(super) fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     let shown = Shown {
         ids: ids(log, &operation, &state),
         contents: memory.contents(operation.head.id.clone())?,
+        borne: borne(workspace, &operation)?,
         operation,
         state,
         memory: &memory,
@@ -64,7 +69,12 @@ pub(super) fn json_of(place: &PlaceArguments, operation: &str) -> Result<Value, 
     let log = workspace.log().map_err(|error| from_workspace(&error))?;
     let (operation, state) = find(log, operation).map_err(|error| from_log(&error))?;
     let (ids, contents) = (ids(log, &operation, &state), memory.contents(operation.head.id.clone())?);
-    Ok(Shown { operation, state, memory: &memory, contents, ids, style: Style::PLAIN }.json())
+    let borne = borne(workspace, &operation)?;
+    Ok(Shown { operation, state, memory: &memory, contents, borne, ids, style: Style::PLAIN }.json())
+}
+
+fn borne(workspace: &Workspace, operation: &Operation) -> Result<Borne, Failure> {
+    workspace.borne_before(&operation.head.id).map_err(|error| from_workspace(&error))
 }
 
 fn find(log: &FileLog, prefix: &str) -> Result<(Operation, State), LogError> {
@@ -136,7 +146,8 @@ impl Shown<'_> {
     }
 
     fn difference(&self, change: &Change) -> String {
-        self.sides(change).difference(&self.memory.shown(&change.path), change, self.style)
+        let bearing = self.borne.change(&change.path);
+        self.sides(change).difference_with(&self.memory.shown(&change.path), change, bearing.as_ref(), self.style)
     }
 
     fn stat(&self) -> String {
@@ -153,8 +164,8 @@ impl Shown<'_> {
                 }
                 None => sizes(&change.before, &change.after),
             };
-            let became = transition(&change.before, &change.after).map(|what| format!("  {}", harmless(&what)));
-            writeln!(text, "{name}  {what}{}", became.unwrap_or_default()).ok();
+            let became = became(change, self.borne.change(&change.path).as_ref());
+            writeln!(text, "{name}  {what}{became}").ok();
         }
         writeln!(text, "{}, {}", paths(changes), total.painted(self.style)).ok();
         text
@@ -163,6 +174,14 @@ impl Shown<'_> {
     fn sides(&self, change: &Change) -> Sides {
         let content = |image| self.contents.of(&change.path, image);
         Sides { before: content(&change.before), after: content(&change.after) }
+    }
+
+    fn change_json(&self, change: &Change) -> Value {
+        let mut value = self.sides(change).json(change);
+        if let Some(bearing) = self.borne.change(&change.path) {
+            value["bearing"] = bearing_json(&bearing);
+        }
+        value
     }
 
     fn json(&self) -> Value {
@@ -174,7 +193,7 @@ impl Shown<'_> {
         match &self.operation.effect {
             OperationEffect::Command { command } => value["command"] = json!(command),
             OperationEffect::Files { changes } => {
-                value["changes"] = changes.iter().map(|change| self.sides(change).json(change)).collect();
+                value["changes"] = changes.iter().map(|change| self.change_json(change)).collect();
             }
             OperationEffect::Foreign { arguments, undo } => {
                 value["arguments"] = json!(arguments);

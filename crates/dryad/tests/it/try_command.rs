@@ -1,5 +1,6 @@
 //! `dryad try`: a person's own commands, seen first, then applied, discarded or kept.
 
+mod bearing;
 mod closed;
 mod descriptors;
 mod ended;

@@ -90,8 +90,8 @@ impl Applier {
 fn finish(units: &[Unit], inodes: &[u64], begun: &[State]) -> Result<(), ApplyError> {
     open_directories(units)?;
     units.iter().zip(inodes).zip(begun).try_for_each(|((unit, inode), state)| match state {
-        // Bits can be set twice.
-        State::After if matches!(unit.step, Step::Open | Step::Close) => swap(unit),
+        // Bits and bearings can be given twice.
+        State::After if matches!(unit.step, Step::Open | Step::Bear | Step::Close) => swap(unit),
         State::After | State::Theirs => Ok(()),
         State::Before => check::as_before(unit).and_then(|()| swap(unit)),
         State::Between => swap_back(unit, *inode).and_then(|_| swap(unit)),

@@ -8,7 +8,7 @@ use std::fs;
 fn settled(directory: &Path) -> (Journal, PathBuf) {
     let (journal, log) = (Journal::new(directory.join("journal")), directory.join("log"));
     fs::write(&log, "a record\n").unwrap();
-    let meta = Meta { record: "a record".to_owned(), slots: Vec::new(), root: None, batch: None };
+    let meta = Meta { record: "a record".to_owned(), slots: Vec::new(), root: None, batch: None, borne: Vec::new() };
     let mut file = journal.begin(&meta, &ChangeSet::default()).unwrap();
     journal.ready(&mut file, &[]).unwrap();
     journal.settle(file, &log).unwrap();
@@ -55,7 +55,7 @@ fn a_new_start_of_the_machine_or_a_lost_promise_puts_it_in_doubt() {
 
 /// The journal of a change that ends with a log of this length; it stays where it is written.
 fn written(journal: &Journal, record: &str, log_length: Option<u64>) -> Vec<u8> {
-    let meta = Meta { record: record.to_owned(), slots: Vec::new(), root: None, batch: None };
+    let meta = Meta { record: record.to_owned(), slots: Vec::new(), root: None, batch: None, borne: Vec::new() };
     let mut open = journal.begin(&meta, &ChangeSet::default()).unwrap();
     journal.ready(&mut open, &[]).unwrap();
     let mut bytes = fs::read(journal.path()).unwrap();
@@ -101,7 +101,7 @@ fn two_changes_use_two_files_in_turn() {
         [journal.path(), &journal.settled()].map(|path| fs::metadata(path).map_or(0, |facts| facts.ino()))
     };
     let settle = || {
-        let meta = Meta { record: "another".to_owned(), slots: Vec::new(), root: None, batch: None };
+        let meta = Meta { record: "another".to_owned(), slots: Vec::new(), root: None, batch: None, borne: Vec::new() };
         let open = journal.begin(&meta, &ChangeSet::default()).unwrap();
         journal.settle(open, &log).unwrap();
         assert!(journal.find().unwrap().is_none());

@@ -20,11 +20,10 @@ impl Witness {
             libc::SYS_mkdir | libc::SYS_mknod => return self.at(process, (here, a), Last::Itself, Self::comes),
             libc::SYS_link => return self.link(process, (here, a), (here, b), 0),
             libc::SYS_symlink => return self.at(process, (here, b), Last::Itself, Self::comes),
-            libc::SYS_chmod | libc::SYS_utime | libc::SYS_utimes => {
+            libc::SYS_chmod | libc::SYS_chown | libc::SYS_utime | libc::SYS_utimes => {
                 return self.at(process, (here, a), Last::Followed, Self::dressed);
             }
-            libc::SYS_chown => return self.at(process, (here, a), Last::Followed, Self::adorned),
-            libc::SYS_lchown => return self.at(process, (here, a), Last::Itself, Self::adorned),
+            libc::SYS_lchown => return self.at(process, (here, a), Last::Itself, Self::dressed),
             libc::SYS_futimesat => return self.at(process, (a, b), Last::Followed, Self::dressed),
             _ => {}
         }
@@ -44,14 +43,13 @@ impl Witness {
             libc::SYS_symlinkat => self.at(process, (b, c), Last::Itself, Self::comes),
             libc::SYS_linkat => self.link(process, (a, b), (c, d), e),
             libc::SYS_truncate => self.at(process, (here, a), Last::Followed, Self::rewritten),
-            libc::SYS_fchmod => self.descriptor(process, a, Self::dressed),
-            libc::SYS_fchown | libc::SYS_fsetxattr | libc::SYS_fremovexattr => {
-                self.descriptor(process, a, Self::adorned);
+            libc::SYS_fchmod | libc::SYS_fchown | libc::SYS_fsetxattr | libc::SYS_fremovexattr => {
+                self.descriptor(process, a, Self::dressed);
             }
-            libc::SYS_fchownat => self.at(process, (a, b), last_of(e), Self::adorned),
-            SETXATTRAT | REMOVEXATTRAT => self.at(process, (a, b), last_of(c), Self::adorned),
-            libc::SYS_setxattr | libc::SYS_removexattr => self.at(process, (here, a), Last::Followed, Self::adorned),
-            libc::SYS_lsetxattr | libc::SYS_lremovexattr => self.at(process, (here, a), Last::Itself, Self::adorned),
+            libc::SYS_fchownat => self.at(process, (a, b), last_of(e), Self::dressed),
+            SETXATTRAT | REMOVEXATTRAT => self.at(process, (a, b), last_of(c), Self::dressed),
+            libc::SYS_setxattr | libc::SYS_removexattr => self.at(process, (here, a), Last::Followed, Self::dressed),
+            libc::SYS_lsetxattr | libc::SYS_lremovexattr => self.at(process, (here, a), Last::Itself, Self::dressed),
             libc::SYS_fchmodat | FCHMODAT2 => self.at(process, (a, b), Last::Followed, Self::dressed),
             libc::SYS_bind => self.bind(process, b, c),
             libc::SYS_utimensat if b == 0 => self.descriptor(process, a, Self::dressed),

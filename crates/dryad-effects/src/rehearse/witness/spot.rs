@@ -4,6 +4,7 @@
 //! `/proc/self` is the process that asks, and what it has open is what lies behind `/proc/self/fd`, behind `/dev/fd` and
 //! behind links to these; there the names are walked one by one.
 
+use crate::bearing::Bearing;
 use crate::opened;
 use crate::rehearse::notify::task;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, fstatfs, openat, openat2, readlinkat};
@@ -113,6 +114,15 @@ impl Spot {
     /// What stands there, whatever the bits of one's own directories say.
     pub(super) fn facts_behind(&self) -> io::Result<Metadata> {
         opened::passing(&self.path, || self.facts())
+    }
+
+    /// Owner, group and attributes of what stands there with these facts, whatever the bits of one's own say.
+    pub(super) fn bearing(&self, facts: &Metadata) -> Option<Bearing> {
+        let read = |_| match self.is_open {
+            true => Bearing::of_open(&self.reach, facts),
+            false => Bearing::at(&self.reach),
+        };
+        opened::reading(&self.path, read).ok()
     }
 
     /// The entry of this name, if this is a directory.

@@ -1,6 +1,7 @@
 //! The paths of a change set, one line each; many of them folded into one line per directory.
 
 use super::{name, size, takes_file};
+use dryad_effects::bearings::Listed;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::{BlobId, Image};
 use dryad_protocol::path::FilePath;
@@ -33,6 +34,8 @@ struct Line<'a> {
     name: String,
     /// Where a moved one comes from.
     from: Option<String>,
+    /// What became of owner, group and attributes.
+    bearing: Option<String>,
 }
 
 /// The paths of a change set, in the order of their names.
@@ -52,12 +55,22 @@ impl<'a> Listing<'a> {
                 (_, Image::Absent) => Kind::Deleted,
                 (_, _) => Kind::Changed,
             };
-            Line { change, kind, name: name(&change.path, workdir), from }
+            Line { change, kind, name: name(&change.path, workdir), from, bearing: None }
         };
         let told = changes.iter().filter(|change| !sources.contains(&change.path));
         let mut lines: Vec<Line<'a>> = told.map(line).collect();
         lines.sort_by(|a, b| a.name.cmp(&b.name));
         Self { lines }
+    }
+
+    /// The same with what became of owners, groups and attributes.
+    pub(super) fn with_bearings(mut self, borne: &[Listed]) -> Self {
+        let mut changed: HashMap<&FilePath, String> =
+            borne.iter().filter_map(|listed| Some((listed.path(), listed.change()?.to_string()))).collect();
+        for line in &mut self.lines {
+            line.bearing = changed.remove(&line.change.path);
+        }
+        self
     }
 
     /// The first path, and how many more there are.
@@ -160,7 +173,13 @@ impl Line<'_> {
         };
         match &self.from {
             Some(from) => format!("{letter} {from} → {name}"),
-            None => format!("{letter} {name}{}", detail(&change.before, &change.after)),
+            None => match (&self.bearing, change.before == change.after) {
+                (Some(bearing), true) => format!("{letter} {name} ({bearing})"),
+                (Some(bearing), false) => {
+                    format!("{letter} {name}{}, {bearing}", detail(&change.before, &change.after))
+                }
+                (None, _) => format!("{letter} {name}{}", detail(&change.before, &change.after)),
+            },
         }
     }
 }

@@ -20,6 +20,7 @@ pub(in crate::mode) fn transition(before: &Image, after: &Image) -> Option<Strin
             }
             format!("mode {before:04o} became {after:04o}")
         }
+        (before, after) if before.same_content(after) => return None,
         (before, after) => format!("{} became {}", described(before), described(after)),
     };
     Some(text)
@@ -48,5 +49,6 @@ mod tests {
         assert_eq!(transition(&directory(0o755), &directory(0o700)).unwrap(), "mode 0755 became 0700");
         assert_eq!(transition(&directory(0o755), &link).unwrap(), "directory, mode 0755 became link to a");
         assert_eq!(transition(&directory(0o755), &directory(0o755)), None);
+        assert_eq!(transition(&link, &link), None);
     }
 }

@@ -4,6 +4,7 @@ use super::content::Content;
 use super::diff::{LineCount, count, unified};
 use super::image::transition;
 use crate::terminal::{Style, harmless};
+use dryad_effects::bearings::Rebearing;
 use dryad_protocol::change_set::Change;
 use dryad_protocol::image::Image;
 use serde_json::{Value, json};
@@ -21,12 +22,19 @@ pub(in crate::mode) struct Sides {
 impl Sides {
     /// One path under this name: what became of it, and the difference of its text.
     pub(in crate::mode) fn difference(&self, name: &str, change: &Change, style: Style) -> String {
+        self.difference_with(name, change, None, style)
+    }
+
+    /// The same where owner, group or attributes may have been changed as well.
+    pub(in crate::mode) fn difference_with(
+        &self,
+        name: &str,
+        change: &Change,
+        bearing: Option<&Rebearing>,
+        style: Style,
+    ) -> String {
         let name = harmless(name).into_owned();
-        let mut text = format!("\n{}", style.bold(&name));
-        if let Some(what) = transition(&change.before, &change.after) {
-            write!(text, "  {}", harmless(&what)).ok();
-        }
-        text.push('\n');
+        let mut text = format!("\n{}{}\n", style.bold(&name), became(change, bearing));
         match (&self.before, &self.after) {
             (Content::None, Content::None) => {}
             (Content::Lost { why, .. }, _) => drop(writeln!(text, "  not at hand before: {why}")),
@@ -68,6 +76,24 @@ impl Sides {
         }
         value
     }
+}
+
+/// What became of a path apart from its text, behind its name.
+pub(in crate::mode) fn became(change: &Change, bearing: Option<&Rebearing>) -> String {
+    let parts = transition(&change.before, &change.after).into_iter().chain(bearing.map(ToString::to_string));
+    let parts: Vec<String> = parts.map(|part| harmless(&part).into_owned()).collect();
+    if parts.is_empty() { String::new() } else { format!("  {}", parts.join(", ")) }
+}
+
+/// A change of owner, group or attributes, for programs.
+pub(in crate::mode) fn bearing_json(bearing: &Rebearing) -> Value {
+    let mut value = json!({"attributes": bearing.attributes});
+    if let Some((before, after)) = bearing.owners {
+        let owner = |(user, group): (u32, u32)| json!({"user": user, "group": group});
+        value["before"] = owner(before);
+        value["after"] = owner(after);
+    }
+    value
 }
 
 /// How large both sides of a change are.

@@ -1,17 +1,20 @@
 //! What a rehearsal came to: for people in lines, for programs as JSON.
 
 use super::trial::Trial;
-use crate::mode::changes::{Content, Sides};
+use crate::mode::changes::{Content, Sides, bearing_json};
 use crate::output;
 use crate::report::Failure;
 use crate::terminal::{Style, harmless};
+use dryad_effects::bearings::Rebearing;
 use dryad_protocol::change_set::Change;
 use dryad_protocol::command::CommandEnd;
 use dryad_protocol::image::Image;
+use dryad_protocol::path::FilePath;
 use dryad_safety::plan::Contents;
 use dryad_safety::preview::Told;
-use dryad_safety::rehearsal::{Network, OutsideKind, OutsideWrite, one_line};
+use dryad_safety::rehearsal::{Network, OutsideKind, OutsideWrite, Rehearsed, one_line};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::io::{self, IsTerminal as _};
 
 /// Larger files are not compared.
@@ -104,7 +107,10 @@ impl Trial {
     pub(super) fn difference(&self, style: Style) -> Result<String, Failure> {
         let rehearsed = self.rehearsed()?;
         let contents = rehearsed.texts(LARGEST_TEXT, TEXTS);
-        let one = |change: &Change| sides(change, &contents).difference(&self.name(change), change, style);
+        let borne = borne(rehearsed);
+        let one = |change: &Change| {
+            sides(change, &contents).difference_with(&self.name(change), change, borne.get(&change.path), style)
+        };
         Ok(rehearsed.changes.iter().map(one).collect())
     }
 
@@ -131,7 +137,14 @@ impl Trial {
         let told = self.told()?;
         let rehearsed = told.rehearsed;
         let contents = rehearsed.texts(LARGEST_TEXT, TEXTS);
-        let preview = told.preview();
+        let (preview, borne) = (told.preview(), borne(rehearsed));
+        let change = |change: &Change| {
+            let mut value = sides(change, &contents).json(change);
+            if let Some(bearing) = borne.get(&change.path) {
+                value["bearing"] = bearing_json(bearing);
+            }
+            value
+        };
         let mut value = json!({
             "command": self.command.command,
             "cwd": self.command.cwd,
@@ -139,7 +152,7 @@ impl Trial {
             "network": match told.network { Network::Allow => "allow", Network::None => "none" },
             "durationMs": rehearsed.outcome.duration_ms,
             "output": self.surroundings.mask.text(&rehearsed.outcome.output.text),
-            "changes": rehearsed.changes.iter().map(|change| sides(change, &contents).json(change)).collect::<Value>(),
+            "changes": rehearsed.changes.iter().map(change).collect::<Value>(),
             "lostFiles": preview.estimated_impact.get("lostFiles"),
             "lostBytes": preview.estimated_impact.get("lostBytes"),
             "outsideWrites": rehearsed.outside_writes.iter().map(outside).collect::<Value>(),
@@ -163,6 +176,11 @@ impl Trial {
         let path = change.path.as_path();
         one_line(&path.strip_prefix(&self.workdir).unwrap_or(path).to_string_lossy()).into_owned()
     }
+}
+
+/// What became of owners, groups and attributes, by path.
+fn borne(rehearsed: &Rehearsed) -> HashMap<FilePath, Rebearing> {
+    rehearsed.borne.iter().filter_map(|listed| Some((listed.path().clone(), listed.change()?))).collect()
 }
 
 fn outside(write: &OutsideWrite) -> Value {

@@ -1,6 +1,6 @@
 //! Commands that really run, in trees that make it hard to take them back.
 
-use super::{ended, print, scene};
+use super::{print, scene};
 use crate::scene::{Outcome, Scene, finish, names};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -242,17 +242,4 @@ fn the_network_is_off_or_said_to_be_on() {
         let allowed = on(&scene, rung, &["try", "--apply", "--net", "allow", "--", &command]);
         assert!(allowed.code == Some(0) && allowed.stderr.contains("network on"), "{allowed:?}");
     }
-}
-
-#[test]
-fn owners_and_attributes_that_were_changed_are_told() {
-    let scene = scene();
-    let told = "its owner, group or extended attributes were changed; an undo leaves them as they are now";
-    let set = |name: &str| format!("import os; os.setxattr(\"{name}\", \"user.x\", b\"1\")");
-    // What is new bears what it was given, and a call that changes nothing is no change.
-    let (given, new) = (set("sub/deep.txt"), set("new"));
-    let command = format!("python3 -c '{given}'; chown $(id -u) notes.txt; echo x > new; python3 -c '{new}'");
-    let (_, shown) = ended(on(&scene, "journal", &["try", "--apply", &command]), 0);
-    assert!(shown.contains(&format!("sub/deep.txt: {told}\n")), "{shown}");
-    assert_eq!(shown.matches(told).count(), 1, "{shown}");
 }
