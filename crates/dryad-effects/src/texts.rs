@@ -15,6 +15,7 @@
 //! has the hash that it is asked for by, and without it a merge becomes a conflict, which loses nothing.
 
 mod check;
+mod known;
 mod pack;
 mod shared;
 
@@ -23,17 +24,15 @@ pub use pack::Pack;
 
 use crate::contents::Contents;
 use crate::disk;
-use crate::fingerprint::blob_id;
 use crate::record_file::make_private_directory;
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::image::BlobId;
-use pack::Difference;
+use known::Known;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Cursor, Read, Seek};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -48,24 +47,6 @@ pub struct Texts {
     /// Packs that would be there by now.
     foreseen: Vec<Rc<Pack>>,
     known: RefCell<Known>,
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    packs: HashSet<OsString>,
-    /// Those that lie in shared files which were read, by their operations.
-    shared: HashMap<OsString, Rc<Pack>>,
-    /// Whether a shared file holds something that is no pack.
-    is_damaged: bool,
-    has_all: bool,
-    /// The differences that have a text on one side, by that text's name.
-    places: HashMap<BlobId, Vec<(Source, Difference)>>,
-}
-
-#[derive(Clone, Debug)]
-enum Source {
-    File(Rc<Path>),
-    Memory(Rc<Pack>),
 }
 
 /// A pack that is being written. It gets its name once it is whole: what a dead process left of one is none.
@@ -153,7 +134,7 @@ impl Texts {
     pub fn has_kept(&self, operation: &OperationId) -> bool {
         let is_shared = || {
             self.load(operation);
-            self.known.borrow().shared.contains_key(OsStr::new(operation.as_str()))
+            self.known.borrow().shared(operation.as_str()).is_some()
         };
         self.place(operation).metadata().is_ok_and(|pack| pack.len() > 0) || is_shared()
     }
@@ -186,9 +167,7 @@ impl Texts {
 
     /// Whether one of the operations that were read has kept what makes the text `id` out of `other`.
     pub fn has(&self, id: BlobId, other: BlobId) -> bool {
-        let known = self.known.borrow();
-        let places = known.places.get(&id).map(Vec::as_slice).unwrap_or_default();
-        places.iter().any(|(_, difference)| difference.other(id) == other)
+        self.known.borrow().has(id, other)
     }
 
     /// Removes the files with packs of operations that nothing keeps; how many.
@@ -205,83 +184,6 @@ impl Texts {
             }
         }
         Ok(removed)
-    }
-}
-
-impl Known {
-    fn load_all(&mut self, directory: &Path, foreseen: &[Rc<Pack>]) {
-        if std::mem::replace(&mut self.has_all, true) {
-            return;
-        }
-        for pack in foreseen {
-            self.add(&mut Cursor::new(pack.bytes()), &Source::Memory(Rc::clone(pack)));
-        }
-        for name in names(directory).unwrap_or_default() {
-            let path = directory.join(&name);
-            if shared::is_shared(&name) {
-                self.load_shared(&path);
-            } else {
-                self.load_own(&path);
-            }
-        }
-    }
-
-    /// Reads the pack of an operation, wherever it lies.
-    fn load(&mut self, directory: &Path, operation: &str) {
-        if self.load_own(&directory.join(operation)) || self.shared.contains_key(OsStr::new(operation)) {
-            return;
-        }
-        for name in shared::newest_first(directory) {
-            self.load_shared(&directory.join(name));
-            if self.shared.contains_key(OsStr::new(operation)) {
-                return;
-            }
-        }
-    }
-
-    /// Reads a file with one pack; whether it is known now.
-    fn load_own(&mut self, path: &Path) -> bool {
-        let name = path.file_name().unwrap_or_default();
-        if self.packs.contains(name) {
-            return true;
-        }
-        let Ok(file) = File::open(path) else { return false };
-        self.add(&mut BufReader::new(file), &Source::File(path.into()));
-        self.packs.insert(name.to_owned())
-    }
-
-    /// Reads a file with many packs, if it was not read before.
-    fn load_shared(&mut self, path: &Path) {
-        if !self.packs.insert(path.file_name().unwrap_or_default().to_owned()) {
-            return;
-        }
-        let Ok(found) = shared::read(path) else { return };
-        self.is_damaged |= found.is_damaged;
-        for (operation, pack) in found.packs {
-            let pack = Rc::new(pack);
-            self.add(&mut Cursor::new(pack.bytes()), &Source::Memory(Rc::clone(&pack)));
-            self.shared.insert(operation.into(), pack);
-        }
-    }
-
-    fn add(&mut self, pack: &mut (impl Read + Seek), source: &Source) {
-        for difference in pack::differences(pack) {
-            for id in [difference.before, difference.after] {
-                self.places.entry(id).or_default().push((source.clone(), difference));
-            }
-        }
-    }
-
-    fn rebuild(&self, id: BlobId, content: &dyn Fn(BlobId) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
-        // The newest first: what it builds on is the likeliest to be there still.
-        self.places.get(&id)?.iter().rev().find_map(|(source, difference)| {
-            let other = content(difference.other(id))?;
-            let text = match source {
-                Source::File(path) => difference.rebuild(id, &other, &mut File::open(path).ok()?),
-                Source::Memory(pack) => difference.rebuild(id, &other, &mut Cursor::new(pack.bytes())),
-            };
-            text.filter(|text| blob_id(text) == id)
-        })
     }
 }
 

@@ -10,7 +10,6 @@ use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::id::OperationId;
 use dryad_protocol::image::BlobId;
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek};
 
@@ -47,7 +46,7 @@ impl Texts {
         }
         self.load(operation);
         let known = self.known.borrow();
-        Ok(match known.shared.get(OsStr::new(operation.as_str())) {
+        Ok(match known.shared(operation.as_str()) {
             Some(pack) => condition(&mut Cursor::new(pack.bytes()), pack.bytes().len() as u64, changes, content),
             // It is what cannot be read, most likely.
             None if known.is_damaged => Condition::Damaged,

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::contents::Contents;
+use crate::fingerprint::blob_id;
 use dryad_protocol::change_set::{Change, ChangeSet};
 use dryad_protocol::image::{FileImage, Image};
 use dryad_protocol::path::FilePath;

@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
+/// So many that most directories of the vault have been made before most rounds.
 const ROUNDS: u64 = 600;
 const SMALL: usize = 4 * 1024;
 const LARGE: usize = 200 * 1024;
