@@ -116,9 +116,9 @@ impl NewBatch {
         fs::remove_dir_all(&place).ok();
         if let Some(batches) = place.parent() {
             crate::record_file::make_private_directory(batches)?;
-            lay_apart(batches);
         }
         disk::make_directory(&place, 0o700)?;
+        lay_apart(&place);
         for number in 0..self.pairs.len().div_ceil(PER_DIRECTORY) {
             disk::make_directory(&place.join(number.to_string()), 0o700)?;
         }
