@@ -8,6 +8,7 @@ mod floor;
 mod foreign;
 mod generated;
 mod ladder;
+mod large;
 pub(crate) mod place;
 mod reading;
 mod real;

@@ -40,6 +40,9 @@ pub(super) fn compare(pairs: &[Pair], captured: &mut Captured) -> io::Result<()>
             captured.contents.extend(content);
         }
     }
+    if !heavy.is_empty() {
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
+    }
     doors::add(&mut changes);
     captured.changes = ChangeSet::new(changes);
     Ok(())
