@@ -52,7 +52,8 @@ fn in_tree(changes: &ChangeSet, blob: BlobId) -> Option<Vec<u8>> {
 }
 
 fn failure(operation: &str, what: &str, directory: &Path) -> Failure {
-    let place = directory.join(operation);
+    // Small ones of several operations share a file.
+    let place = Some(directory.join(operation)).filter(|place| place.exists()).unwrap_or_else(|| directory.to_owned());
     let message = format!("operation {operation}: what it wrote over texts is {what}: {}", place.display());
     Failure::failed(message).hint(
         "If you have edited such a text since, an undo of this operation may leave it alone as a conflict instead of \
