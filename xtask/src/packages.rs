@@ -7,8 +7,14 @@ use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 
 /// A program of the tests, and Debian's package of it.
-const PROGRAMS: [(&str, &str); 5] =
-    [("chromium", "chromium"), ("git", "git"), ("sqlite3", "sqlite3"), ("node", "nodejs"), ("npm", "npm")];
+const PROGRAMS: [(&str, &str); 6] = [
+    ("chromium", "chromium"),
+    ("git", "git"),
+    ("sqlite3", "sqlite3"),
+    ("node", "nodejs"),
+    ("npm", "npm"),
+    ("python3", "python3"),
+];
 
 /// Pi, in the version whose sessions are known to be right.
 const PI: &str = "@earendil-works/pi-coding-agent@0.74.2";
