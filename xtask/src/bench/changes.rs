@@ -7,9 +7,11 @@ use super::table::{Limit, Row};
 use crate::repository::Repository;
 use anyhow::Result;
 
-const FIGURES: [Figure; 15] = [
+const FIGURES: [Figure; 17] = [
     ("edit, 4 KiB, beside by hand", "ms", "edit_small", Some("edit_small_by_hand"), Limit::Times(2.0)),
     ("edit, 200 KiB, beside by hand", "ms", "edit_large", Some("edit_large_by_hand"), Limit::Times(2.0)),
+    ("edit, 4 KiB, new vault, beside by hand", "ms", "first_small", Some("first_small_by_hand"), Limit::Times(2.0)),
+    ("edit, 200 KiB, new vault, beside by hand", "ms", "first_large", Some("first_large_by_hand"), Limit::Times(2.0)),
     ("edit, 50,000 files, beside 50", "ms", "edit_small_in_50000", Some("edit_small"), Limit::Times(1.25)),
     ("edit, 200 KiB, 50,000 files, beside 50", "ms", "edit_large_in_50000", Some("edit_large"), Limit::Times(1.25)),
     ("10,000 files applied, beside by hand", "ms", "many_applied", Some("many_by_hand"), Limit::Times(2.0)),

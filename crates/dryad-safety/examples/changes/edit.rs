@@ -10,6 +10,8 @@ use std::time::Instant;
 
 /// So many that most directories of the vault have been made before most rounds.
 const ROUNDS: u64 = 600;
+/// So many that most directories of the vault have yet to be made.
+const FIRST: usize = 40;
 const SMALL: usize = 4 * 1024;
 const LARGE: usize = 200 * 1024;
 const PER_DIRECTORY: u64 = 50;
@@ -42,6 +44,9 @@ pub(crate) fn measure(root: &Path, figures: &mut Figures) -> Outcome<()> {
                 times.in_large_tree.push(sample[2]);
             }
         }
+        let first = |times: &[f64]| times.iter().copied().take(FIRST).collect();
+        add_median(figures, &format!("first_{name}"), first(&times.ours));
+        add_median(figures, &format!("first_{name}_by_hand"), first(&times.by_hand));
         add_median(figures, &format!("edit_{name}"), times.ours);
         add_median(figures, &format!("edit_{name}_by_hand"), times.by_hand);
         add_median(figures, &format!("edit_{name}_in_50000"), times.in_large_tree);
