@@ -8,7 +8,7 @@
 //!                                                                  │ error: renamed back      │
 //!                                                                  ▼                          ▼
 //!                                                              as before     record ─► before-images to the
-//!                                                                            vault ─► journal settled
+//!                                                                            vault ─► journal: over
 //! ```
 //!
 //! New contents are written to a slot, `<file>.edit.tmp` beside the target or in the vault, and change places with it
@@ -17,10 +17,10 @@
 //! the next one ([`recover`]).
 //!
 //! What survives a power cut: there is one barrier per change, before the first rename. It makes the new
-//! contents and the journal durable, and the record of the change before this one; its own record needs
-//! none, since the settled journal can write it again until the next barrier. So a power cut leaves all of
-//! a change or nothing of it, and never a change without its record; what it may lose is the last change as
-//! a whole. A workspace that spans several file systems has that only as far as a change stays on one.
+//! contents and the journal durable; records need none, since the journal keeps the changes that are over
+//! and can write them again until the log has been synced. So a power cut leaves all of a change or nothing
+//! of it, and never a change without its record; what it may lose is the last change as a whole. A workspace
+//! that spans several file systems has that only as far as a change stays on one.
 
 mod alike;
 mod barrier;
@@ -41,6 +41,7 @@ pub use recover::{Direction, Records, Recovered};
 
 use crate::bearings::Borne;
 use crate::contents::Contents;
+use crate::disk;
 use crate::journal::{Journal, Meta, OpenJournal};
 use crate::vault::{NewBatch, Vault};
 use clear::Staging;
@@ -201,7 +202,7 @@ impl Applier {
         let batch = batch.map(|batch| FilePath::new(batch.directory()));
         let borne = request.borne.in_place(request.changes);
         let meta = Meta { record: request.record.to_owned(), slots, root, batch, borne };
-        self.journal.begin(&meta, request.changes).map_err(|source| {
+        self.journal.begin(&meta, request.changes, &self.log).map_err(|source| {
             self.journal.clear().ok();
             record_failed(&self.journal)(source)
         })
@@ -219,10 +220,14 @@ impl Applier {
         if let Some(batch) = batch {
             batch.make().map_err(io_error("keep former contents in", batch.directory()))?;
         }
-        swap::open_directories(units)?;
+        if swap::opens_directories(units) {
+            // That happens before the barrier, and whoever comes after a power cut must know of it.
+            disk::sync(&journal.file).map_err(record_failed(&self.journal))?;
+            swap::open_directories(units)?;
+        }
         let Staged { inodes, written } = stage::stage(units, (request.contents, request.borne), &self.vault)?;
         self.journal.ready(journal, &inodes).map_err(record_failed(&self.journal))?;
-        barrier::barrier(units, written, &journal.file, &self.log).map_err(record_failed(&self.journal))?;
+        barrier::barrier(units, written, journal, &self.log).map_err(record_failed(&self.journal))?;
         Ok(inodes)
     }
 

@@ -194,22 +194,6 @@ pub(crate) fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     Exchanges::default().exchange(a, b)
 }
 
-/// Lets two names change places in one step, or fails with [`io::ErrorKind::Unsupported`].
-pub(crate) fn exchange_at_once(a: &Path, b: &Path) -> io::Result<()> {
-    if exchanges_by_three() {
-        return Err(io::ErrorKind::Unsupported.into());
-    }
-    step()?;
-    match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => Err(io::ErrorKind::Unsupported.into()),
-        other => {
-            other?;
-            fault::exchanged(a, b);
-            Ok(())
-        }
-    }
-}
-
 /// Whether no file system shall exchange names in one step.
 fn exchanges_by_three() -> bool {
     static PLAIN: OnceLock<bool> = OnceLock::new();

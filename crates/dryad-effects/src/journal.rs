@@ -2,41 +2,44 @@
 //! whoever comes next.
 //!
 //! ```text
-//! magic · section(meta) · section(change set)      the intent, before anything is staged
-//! section(inodes)                                  ready: everything new lies in its slot
-//! section(promise)                                 settled: the operation log has the record
+//! section(meta) · section(change set)      the intent, before anything is staged
+//! section(inodes)                          ready: everything new lies in its slot
+//! section(end)                             over: the operation log has the record
 //! ```
 //!
 //! A section is a length, the bytes and a checksum. A torn intent means that nothing was done; an intent
 //! without inodes means that nothing was moved. What else cannot be read may have been anything ([`found`]).
 //!
-//! A settled journal stays, under another name, until the next one is settled: the log is not synced for its own sake,
-//! so until the next change's barrier has made the record durable the journal vouches for it ([`settled`]). Whether that
-//! is needed is told by the promise: after a power cut the log is shorter than it says, or at least the machine was
-//! started anew.
+//! Changes stand one behind the other in the file ([`chain`]). Those that are over vouch for their records: the log is not
+//! synced for its own sake, and after a power cut may be shorter than the last end says.
 
+mod chain;
 mod found;
-mod settled;
 
 pub(crate) use found::{Found, Reading, Ready};
 
 use crate::bearings::Listed;
 use crate::change_codec;
 use crate::disk;
+use chain::{Chain, End};
 use dryad_protocol::change_set::ChangeSet;
 use dryad_protocol::path::FilePath;
 use serde::{Deserialize, Serialize};
-use settled::{Held, empty};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-const MAGIC: &[u8; 8] = b"DRYADJ1\n";
+const MAGIC: &[u8; 8] = b"DRYADJ2\n";
+/// That of a journal with one change in it.
+const FORMER_MAGIC: &[u8; 8] = b"DRYADJ1\n";
 pub(crate) const SUM: usize = 16;
 
 /// What is longer is written before the rest is put together.
 const PIECE: usize = 128 * 1024;
+
+/// A journal that is longer begins anew: it is read as a whole by whoever comes after a power cut.
+const LONG: u64 = 64 * 1024;
 
 /// What is about to happen.
 #[derive(Clone, Debug)]
@@ -73,6 +76,8 @@ pub(crate) struct Journal {
 #[derive(Debug)]
 pub(crate) struct OpenJournal {
     pub(crate) file: File,
+    /// Whether it vouches for everything in the log that is not durable yet.
+    pub(crate) vouches: bool,
 }
 
 impl Journal {
@@ -80,11 +85,10 @@ impl Journal {
         Self { path }
     }
 
-    /// Writes an intent; what comes back takes the rest.
-    pub(crate) fn begin(&self, meta: &Meta, changes: &ChangeSet) -> io::Result<OpenJournal> {
-        let mut bytes = MAGIC.to_vec();
+    /// Writes an intent; what comes back takes the rest. The change will be recorded in `log`.
+    pub(crate) fn begin(&self, meta: &Meta, changes: &ChangeSet, log: &Path) -> io::Result<OpenJournal> {
+        let (mut journal, mut bytes) = self.open(log)?;
         section(&mut bytes, &serde_json::to_vec(meta)?);
-        let mut journal = self.open_empty()?;
         if bytes.len() > PIECE {
             disk::write(&mut journal.file, &bytes)?;
             bytes = Vec::new();
@@ -94,6 +98,26 @@ impl Journal {
         Ok(journal)
     }
 
+    /// Opens the file that is to hold a change; what has to stand before that.
+    fn open(&self, log: &Path) -> io::Result<(OpenJournal, Vec<u8>)> {
+        let file = disk::open_journal(&self.path)?;
+        let before = match file.metadata()?.len() {
+            // Where that fails it goes on growing.
+            LONG.. if self.begin_anew(log).is_ok() => 0,
+            before => before,
+        };
+        if before == 0 {
+            return Ok((OpenJournal { file, vouches: false }, MAGIC.to_vec()));
+        }
+        let last = End::last_of(&file, before)?;
+        if last.is_none() && !Self::is_at_rest(&file, before)? {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        // Others may have added records of their own since.
+        let vouches = last.and_then(|end| end.log_length).is_some_and(|then| length(log).is_ok_and(|now| now == then));
+        Ok((OpenJournal { file, vouches }, Vec::new()))
+    }
+
     /// Notes that everything lies ready.
     pub(crate) fn ready(&self, journal: &mut OpenJournal, inodes: &[u64]) -> io::Result<()> {
         let mut bytes = Vec::new();
@@ -101,31 +125,40 @@ impl Journal {
         disk::write(&mut journal.file, &bytes)
     }
 
-    /// Opens the file that is to hold a change.
-    fn open_empty(&self) -> io::Result<OpenJournal> {
-        let file = disk::open_journal(&self.path)?;
-        match file.metadata()?.len() {
-            0 => Ok(OpenJournal { file }),
-            _ => Err(io::ErrorKind::AlreadyExists.into()),
-        }
+    /// The change in flight is over and recorded in `log`.
+    pub(crate) fn settle(&self, mut journal: OpenJournal, log: &Path) -> io::Result<()> {
+        disk::may_be_lost(&self.path, &journal.file);
+        let written = End::recorded(log).and_then(|end| disk::write(&mut journal.file, &end.bytes()?));
+        // A full disk has no room for it, and may have taken a part of it.
+        written.or_else(|_| self.begin_anew(log))
     }
 
     /// Opens the journal of a change that was left behind.
     pub(crate) fn reopen(&self) -> io::Result<OpenJournal> {
-        disk::open_append(&self.path).map(|file| OpenJournal { file })
+        disk::open_append(&self.path).map(|file| OpenJournal { file, vouches: false })
     }
 
     /// What was left behind, if anything was.
     pub(crate) fn find(&self) -> io::Result<Option<Reading>> {
-        match self.finish_turn()? {
-            Held::Nothing => Ok(None),
-            Held::Change | Held::Over(_) => fs::read(&self.path).map(|bytes| Some(Reading::of(&bytes))),
+        match self.is_resting()? {
+            true => Ok(None),
+            false => fs::read(&self.path).map(|bytes| Some(Reading::of(&bytes))),
         }
     }
 
     /// Whether a change is in flight, or was left behind. Takes no lock.
     pub(crate) fn is_open(&self) -> bool {
-        !matches!(Held::by(&self.path), Ok(Held::Nothing))
+        !self.is_resting().unwrap_or(false)
+    }
+
+    fn is_resting(&self) -> io::Result<bool> {
+        match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+            file => {
+                let file = file?;
+                Self::is_at_rest(&file, file.metadata()?.len())
+            }
+        }
     }
 
     /// Puts a journal that could neither be finished nor taken back out of the way of further changes; where it lies
@@ -154,41 +187,53 @@ impl Journal {
 
     /// Removes a journal that was set aside and has come to its end.
     pub(crate) fn remove(&self) {
-        for path in [&self.path, &self.settled()] {
-            disk::remove_file(path).ok();
+        disk::remove_file(&self.path).ok();
+    }
+
+    /// The changes that are over, the oldest first, if a power cut may have taken records of theirs from `log`.
+    pub(crate) fn find_doubtful(&self, log: &Path) -> io::Result<Vec<Found>> {
+        if self.is_trusted(log)? {
+            return Ok(Vec::new());
         }
-    }
-
-    /// The change has come to nothing.
-    pub(crate) fn clear(&self) -> io::Result<()> {
-        empty(&self.path)
-    }
-
-    /// The last change that was settled, if a power cut may have taken its record from `log`.
-    pub(crate) fn find_doubtful(&self, log: &Path) -> io::Result<Option<Found>> {
-        let settled = self.settled();
-        match Held::by(&settled)? {
-            Held::Nothing => Ok(None),
-            Held::Over(promise) if length(log)? >= promise.log_length && promise.boot == boot() => Ok(None),
-            Held::Over(_) | Held::Change => match fs::read(settled).map(|bytes| Reading::of(&bytes))? {
-                Reading::Found(found) => Ok(Some(found)),
+        let bytes = self.bytes()?;
+        let recorded = Chain::of(&bytes).recorded;
+        match recorded.last() {
+            Some((_, end)) if !end.is_kept_by(log)? => {
+                let readings = recorded.iter().map(|(change, _)| Reading::of_change(change));
                 // One that cannot be read vouches for nothing.
-                Reading::Nothing | Reading::Damaged { .. } | Reading::Newer => Ok(None),
-            },
+                let found = |reading| if let Reading::Found(found) = reading { Some(found) } else { None };
+                Ok(readings.filter_map(found).collect())
+            }
+            Some(_) | None => Ok(Vec::new()),
         }
     }
 
-    /// By how much the log is shorter than it was when the last change was settled.
+    /// Whether the last bytes tell that nothing of the log is missing.
+    fn is_trusted(&self, log: &Path) -> io::Result<bool> {
+        let file = match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            file => file?,
+        };
+        match End::last_of(&file, file.metadata()?.len())? {
+            Some(end) => end.is_kept_by(log),
+            None => Ok(false),
+        }
+    }
+
+    /// By how much the log is shorter than it was when the last change was over.
     pub(crate) fn missing_of(&self, log: &Path) -> io::Result<u64> {
-        match Held::by(&self.settled())? {
-            Held::Over(promise) => Ok(promise.log_length.saturating_sub(length(log)?)),
-            Held::Nothing | Held::Change => Ok(0),
-        }
+        let bytes = self.bytes()?;
+        let recorded = Chain::of(&bytes).recorded;
+        let then = recorded.last().and_then(|(_, end)| end.log_length).unwrap_or(0);
+        Ok(then.saturating_sub(length(log)?))
     }
 
-    /// Nothing vouches for the last record any more: it is known to be in the log.
-    pub(crate) fn forget_settled(&self) -> io::Result<()> {
-        empty(&self.settled())
+    /// Everything that stands in it.
+    fn bytes(&self) -> io::Result<Vec<u8>> {
+        match fs::read(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            bytes => bytes,
+        }
     }
 
     /// Where the journal lies.

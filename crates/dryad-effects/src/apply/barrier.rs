@@ -5,13 +5,14 @@
 //! makes no such promise, and for many files, the file systems are synced as a whole. That is one
 //! barrier in either case; per-file syncs would be many.
 //!
-//! The record of the change before this one becomes durable with it: until then that change's settled
-//! journal stood for it, and this change's will replace that.
+//! Records of earlier changes need not become durable with it: the journal vouches for them. What else the log holds
+//! does.
 
 use super::slots::Berth;
 use super::stage::FEW;
 use super::unit::Unit;
 use crate::disk;
+use crate::journal::OpenJournal;
 use dryad_protocol::image::Image;
 use std::collections::HashSet;
 use std::fs::File;
@@ -19,10 +20,12 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Makes the slots, the journal and what is in the log durable. Of the staged files some may be open.
-pub(super) fn barrier(units: &[Unit], written: Vec<File>, journal: &File, log: &Path) -> io::Result<()> {
+/// Makes the slots and the journal durable, and the log unless the journal vouches for it. Of the staged files some may be
+/// open.
+pub(super) fn barrier(units: &[Unit], written: Vec<File>, journal: &OpenJournal, log: &Path) -> io::Result<()> {
+    let log = if journal.vouches { None } else { existing(log)? };
+    let journal = &journal.file;
     let device = journal.metadata()?.dev();
-    let log = existing(log)?;
     if disk::commits_in_order(journal)?
         && let Some(mut files) = few_staged(units, written, device)?
     {

@@ -9,9 +9,9 @@
 //! does not stop all others. A journal that cannot be read is set aside as well, and nothing that may belong to it is
 //! touched; where only its last part is damaged, what was done is told by what paths and slots hold.
 //!
-//! A change that was settled is complete; only its record may have been lost in a power cut, and is written
-//! again. Where the tree lies on another file system than the log, moves may have been lost instead, and are
-//! made again.
+//! A change that is over is complete; only its record may have been lost in a power cut, and is written again. Where the
+//! tree lies on another file system than the log, moves may have been lost instead, and are made again. So it is for one
+//! that is recorded and whose end alone was lost.
 
 mod ending;
 
@@ -91,22 +91,27 @@ pub trait Records {
 impl Applier {
     /// Whether there may be something to recover. Takes no lock, and may be wrong about a change in flight.
     pub fn needs_recovery(&self) -> bool {
-        let is_doubtful = || !matches!(self.journal.find_doubtful(&self.log), Ok(None));
+        let is_doubtful = || !self.journal.find_doubtful(&self.log).is_ok_and(|doubtful| doubtful.is_empty());
         let has_looked = self.has_looked.load(Ordering::Relaxed);
         self.journal.is_open() || (!has_looked && (is_doubtful() || !self.journal.aside().is_empty()))
     }
 
-    /// Finishes or reverses an interrupted change, if there is one, and sees to it that the last one before
-    /// it is recorded.
+    /// Finishes or reverses an interrupted change, if there is one, and sees to it that those before it are recorded.
     pub fn recover(&self, records: &dyn Records) -> Result<Vec<Recovered>, ApplyError> {
-        let mut recovered = Vec::new();
+        let (mut recovered, mut has_doubted) = (Vec::new(), false);
         if !self.has_looked.load(Ordering::Relaxed) {
-            self.journal.finish_turn().map_err(self.unread())?;
-            recovered.extend(self.recover_settled(records)?);
+            let doubtful = self.journal.find_doubtful(&self.log).map_err(self.unread())?;
+            has_doubted = !doubtful.is_empty();
+            recovered.extend(self.record_again(doubtful, records)?);
             recovered.extend(self.retry_aside(records));
             self.has_looked.store(true, Ordering::Relaxed);
         }
-        recovered.extend(self.recover_interrupted(records)?);
+        let interrupted = self.recover_interrupted(records)?;
+        if has_doubted || interrupted.is_some() {
+            // Where that fails somebody looks at it once more.
+            self.journal.begin_anew(&self.log).ok();
+        }
+        recovered.extend(interrupted);
         Ok(recovered)
     }
 
@@ -125,15 +130,21 @@ impl Applier {
         let record = found.intent.meta.record.clone();
         match self.recover_found(found, records) {
             Err(ApplyError::Torn { paths, .. }) => {
-                let journal = self.journal.set_aside().map_err(self.unread())?;
+                let journal = self.set_aside()?;
                 Ok(Recovered { direction: Direction::Stuck { paths, journal }, changes: ChangeSet::default(), record })
             }
             Ok(recovered @ Recovered { direction: Direction::Unsettled { .. }, .. }) => {
-                self.journal.set_aside().map_err(self.unread())?;
+                self.set_aside()?;
                 Ok(recovered)
             }
             other => other,
         }
+    }
+
+    /// Puts the journal out of the way. It vouches for nothing there.
+    fn set_aside(&self) -> Result<PathBuf, ApplyError> {
+        self.sync_log()?;
+        self.journal.set_aside().map_err(self.unread())
     }
 
     /// Tries again what could not be finished before: what was in the way may be gone.
@@ -156,37 +167,42 @@ impl Applier {
     /// Puts a journal out of the way that cannot be read.
     fn set_unread_aside(&self, slots: Vec<FilePath>) -> Result<Recovered, ApplyError> {
         let slots = slots.into_iter().filter(|slot| slot.as_path().symlink_metadata().is_ok()).collect();
-        let journal = self.journal.set_aside().map_err(self.unread())?;
+        let journal = self.set_aside()?;
         let direction = Direction::Unreadable { journal, slots };
         Ok(Recovered { direction, changes: ChangeSet::default(), record: String::new() })
     }
 
-    /// Writes the record of the last settled change again if it was lost.
-    fn recover_settled(&self, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {
-        let Some(found) = self.journal.find_doubtful(&self.log).map_err(self.unread())? else { return Ok(None) };
-        let units = self.units_of(&found)?;
-        let inodes = match &found.ready {
-            Ready::Yes(inodes) => inodes.as_slice(),
-            Ready::No | Ready::Unreadable => &[],
-        };
+    /// Writes the records of changes that are over again, those that were lost.
+    fn record_again(&self, changes: Vec<Found>, records: &dyn Records) -> Result<Vec<Recovered>, ApplyError> {
+        let mut recovered = Vec::new();
+        for found in changes {
+            self.move_again(&self.units_of(&found)?, &found.ready)?;
+            let Intent { meta, changes } = found.intent;
+            if !records.has(&meta.record).map_err(self.unrecorded())? {
+                records.add(&meta.record, &changes).map_err(self.unrecorded())?;
+                let direction = Direction::RecordedAgain { missing: 0 };
+                recovered.push(Recovered { direction, changes, record: meta.record });
+            }
+        }
+        if let Some(first) = recovered.first_mut() {
+            let missing = self.journal.missing_of(&self.log).map_err(self.unread())?;
+            first.direction = Direction::RecordedAgain { missing };
+        }
+        Ok(recovered)
+    }
+
+    /// Carries out once more what a power cut has undone of a change that is recorded.
+    fn move_again(&self, units: &[Unit], ready: &Ready) -> Result<(), ApplyError> {
+        let Ready::Yes(inodes) = ready else { return Ok(()) };
         for (unit, inode) in units.iter().zip(inodes).filter(|(unit, _)| !self.vault.is_beside(unit.path())) {
-            // What was moved may have come back. Whatever else stands there is somebody's.
+            // Whatever else stands there is somebody's.
             let is_staged = stage::inode(unit) == *inode;
             if is_staged && state(unit, *inode) == State::Before && check::as_before(unit).is_ok() {
                 swap(unit)?;
                 clear::absorb(std::slice::from_ref(unit), &self.vault)?;
             }
         }
-        let Intent { meta, changes } = found.intent;
-        let is_lost = !records.has(&meta.record).map_err(self.unrecorded())?;
-        if is_lost {
-            records.add(&meta.record, &changes).map_err(self.unrecorded())?;
-        }
-        let missing = self.journal.missing_of(&self.log).map_err(self.unread())?;
-        self.sync_log()?;
-        self.journal.forget_settled().ok();
-        let recovered = Recovered { direction: Direction::RecordedAgain { missing }, changes, record: meta.record };
-        Ok(is_lost.then_some(recovered))
+        Ok(())
     }
 
     /// The units of a change that was found, in the slots that it had.
@@ -202,7 +218,10 @@ impl Applier {
     }
 
     fn sync_log(&self) -> Result<(), ApplyError> {
-        let synced = std::fs::File::open(&self.log).and_then(|log| disk::sync(&log));
+        let synced = match std::fs::File::open(&self.log) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            log => log.and_then(|log| disk::sync(&log)),
+        };
         synced.map_err(self.unrecorded())
     }
 
@@ -211,6 +230,7 @@ impl Applier {
         let units = self.units_of(&found)?;
         let direction = if records.has(&found.intent.meta.record).map_err(self.unrecorded())? {
             // Recorded means done: what is left is to put the before-images away.
+            self.move_again(&units, &found.ready)?;
             self.put_away(&units)
         } else {
             match &found.ready {

@@ -36,12 +36,20 @@ pub(super) fn swap_all(units: &[Unit]) -> Result<Exchanged, ApplyError> {
     Ok(exchanged)
 }
 
+/// Whether directories have to be opened before something can be staged in them.
+pub(super) fn opens_directories(units: &[Unit]) -> bool {
+    units.iter().any(|unit| unit.is_door() || opens_directory(unit))
+}
+
 /// Opens the directories that the change opens, and its doors, so that something can be staged in them.
 pub(super) fn open_directories(units: &[Unit]) -> Result<(), ApplyError> {
-    let is_directory = |unit: &&Unit| matches!(unit.own().map(|own| &own.after), Some(Image::Directory { .. }));
-    units.iter().take_while(|unit| unit.step == Step::Open).filter(is_directory).try_for_each(swap)?;
+    units.iter().filter(|unit| opens_directory(unit)).try_for_each(swap)?;
     // The outermost first: what lies in a closed one cannot be reached.
     units.iter().rev().filter(|unit| unit.is_door()).try_for_each(open_door)
+}
+
+fn opens_directory(unit: &Unit) -> bool {
+    unit.step == Step::Open && matches!(unit.own().map(|own| &own.after), Some(Image::Directory { .. }))
 }
 
 pub(super) fn open_door(unit: &Unit) -> Result<(), ApplyError> {

@@ -111,17 +111,6 @@ pub(super) fn truncated(file: &File, length: u64) {
     }
 }
 
-/// Two files have changed names.
-pub(super) fn exchanged(a: &Path, b: &Path) {
-    if is_cutting() {
-        let mut files = appended_files();
-        let (of_a, of_b) = (files.remove(a), files.remove(b));
-        files.extend(
-            of_a.map(|lengths| (b.to_owned(), lengths)).into_iter().chain(of_b.map(|lengths| (a.to_owned(), lengths))),
-        );
-    }
-}
-
 /// Everything was synced.
 pub(super) fn all_synced() {
     if is_cutting() {

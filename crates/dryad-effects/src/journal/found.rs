@@ -4,6 +4,7 @@
 //! leave any part of it. Everything else that cannot be read may have been a change in the midst of its moves. So
 //! nothing is concluded from what cannot be read, and nothing is removed because of it.
 
+use super::chain::{Chain, without_magic};
 use super::{Intent, MAGIC, Meta, SUM, sum};
 use crate::change_codec;
 use dryad_protocol::change_set::{Change, ChangeSet};
@@ -89,7 +90,15 @@ impl<'a> Section<'a> {
 impl Reading {
     /// What these bytes say.
     pub(super) fn of(bytes: &[u8]) -> Self {
-        let Some(mut rest) = bytes.strip_prefix(MAGIC) else { return Self::without_magic(bytes) };
+        match Chain::of(bytes).open {
+            _ if without_magic(bytes).is_none() => Self::of_unknown(bytes),
+            Some((0, _)) | None => Self::Nothing,
+            Some((_, change)) => Self::of_change(change),
+        }
+    }
+
+    /// What a change says that is not known to be over.
+    pub(super) fn of_change(mut rest: &[u8]) -> Self {
         let meta: Meta = match Section::take(&mut rest) {
             Section::Whole(meta) => match serde_json::from_slice(meta) {
                 Ok(meta) => meta,
@@ -113,7 +122,7 @@ impl Reading {
         Self::Found(Found { intent: Intent { meta, changes }, ready })
     }
 
-    fn without_magic(bytes: &[u8]) -> Self {
+    fn of_unknown(bytes: &[u8]) -> Self {
         let is_alike = |(position, (byte, known)): (usize, (&u8, &u8))| byte == known || position == VERSION;
         let looks_like_one = bytes.len() >= MAGIC.len() && bytes.iter().zip(MAGIC).enumerate().all(is_alike);
         match bytes.get(VERSION) {

@@ -140,7 +140,7 @@ fn one_of_a_newer_dryad_is_left_to_it() {
     let (_root, parent) = root();
     let place = interrupted(&parent);
     let mut journal = fs::read(place.journal()).unwrap();
-    journal[6] = b'2';
+    journal[6] = b'3';
     fs::write(place.journal(), &journal).unwrap();
     let error = place.try_recover().unwrap_err();
     assert!(error.to_string().contains("a newer dryad was interrupted here"), "{error}");

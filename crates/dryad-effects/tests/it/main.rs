@@ -4,5 +4,6 @@
 mod crash;
 mod crash_many;
 mod interrupted;
+mod long_journal;
 mod one_case;
 mod rehearse;

@@ -9,6 +9,7 @@ use super::super::{Applier, ApplyError, check};
 use super::{Direction, Records};
 use crate::contents::Contents;
 use crate::journal::{Found, Intent, Ready};
+use crate::vault::Vault;
 use dryad_protocol::path::FilePath;
 
 impl Applier {
@@ -44,7 +45,7 @@ impl Applier {
         let finished = finish(units, inodes, &begun).and_then(|()| prove(units, &begun));
         match finished {
             Ok(()) => {
-                let (written, lost) = since(units, &begun);
+                let (written, lost) = since(units, &begun, &self.vault);
                 self.conclude(found, records)?;
                 Ok(match self.put_away(units) {
                     Direction::Finished { .. } => Direction::Finished { written, lost },
@@ -108,17 +109,24 @@ fn prove(units: &[Unit], begun: &[State]) -> Result<(), ApplyError> {
 }
 
 /// Where somebody has written since a unit was carried out, and whose before-images are gone.
-fn since(units: &[Unit], begun: &[State]) -> (Vec<FilePath>, Vec<FilePath>) {
+fn since(units: &[Unit], begun: &[State], vault: &Vault) -> (Vec<FilePath>, Vec<FilePath>) {
     let old = || units.iter().zip(begun).filter(|(unit, _)| unit.brings() || unit.takes());
     let is_written = |(unit, state): &(&Unit, &State)| match state {
         State::Theirs => true,
         State::After => unit.brings() && is_written_to(unit),
         State::Before | State::Between | State::Else => false,
     };
-    let is_lost =
-        |(unit, state): &(&Unit, &State)| matches!(state, State::After | State::Theirs) && is_before_image_gone(unit);
+    let is_lost = |(unit, state): &(&Unit, &State)| {
+        matches!(state, State::After | State::Theirs) && is_before_image_gone(unit) && !is_kept(unit, vault)
+    };
     let path = |(unit, _): (&Unit, &State)| FilePath::new(unit.path());
     (old().filter(is_written).map(path).collect(), old().filter(is_lost).map(path).collect())
+}
+
+/// Whether the vault has what stood at a unit's path: the change was recorded once, and a power cut took the record.
+fn is_kept(unit: &Unit, vault: &Vault) -> bool {
+    let blobs = unit.changes.iter().filter_map(|change| change.before.blob());
+    blobs.into_iter().all(|blob| vault.contains(blob).unwrap_or(false))
 }
 
 /// Whether before-images have begun to leave their slots, as they do when a change has been recorded: then all of it
