@@ -254,8 +254,13 @@ impl Applier {
     /// Moves the before-images from their slots into the vault and settles the journal. What fails
     /// here stays in its slot, and the journal with it: the next start does the rest.
     fn settle(&self, units: &[Unit], journal: OpenJournal) -> Result<(), ApplyError> {
-        swap::within_closed(units, || clear::absorb(units, &self.vault))?;
+        self.absorb(units)?;
         self.journal.settle(journal, &self.log).map_err(record_failed(&self.journal))
+    }
+
+    /// Moves the before-images from their slots into the vault.
+    fn absorb(&self, units: &[Unit]) -> Result<(), ApplyError> {
+        swap::within_closed(units, || clear::absorb(units, &self.vault))
     }
 }
 

@@ -133,11 +133,6 @@ impl Journal {
         written.or_else(|_| self.begin_anew(log))
     }
 
-    /// Opens the journal of a change that was left behind.
-    pub(crate) fn reopen(&self) -> io::Result<OpenJournal> {
-        disk::open_append(&self.path).map(|file| OpenJournal { file, vouches: false })
-    }
-
     /// What was left behind, if anything was.
     pub(crate) fn find(&self) -> io::Result<Option<Reading>> {
         match self.is_resting()? {

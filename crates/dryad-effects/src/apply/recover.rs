@@ -15,6 +15,7 @@
 
 mod ending;
 
+use super::reverse::left_beside;
 use super::slots::berth_of;
 use super::state::{State, state};
 use super::swap::swap;
@@ -98,44 +99,46 @@ impl Applier {
 
     /// Finishes or reverses an interrupted change, if there is one, and sees to it that those before it are recorded.
     pub fn recover(&self, records: &dyn Records) -> Result<Vec<Recovered>, ApplyError> {
-        let (mut recovered, mut has_doubted) = (Vec::new(), false);
+        let (mut recovered, mut is_used) = (Vec::new(), false);
         if !self.has_looked.load(Ordering::Relaxed) {
             let doubtful = self.journal.find_doubtful(&self.log).map_err(self.unread())?;
-            has_doubted = !doubtful.is_empty();
+            is_used = !doubtful.is_empty();
             recovered.extend(self.record_again(doubtful, records)?);
             recovered.extend(self.retry_aside(records));
             self.has_looked.store(true, Ordering::Relaxed);
         }
-        let interrupted = self.recover_interrupted(records)?;
-        if has_doubted || interrupted.is_some() {
+        if let Some(reading) = self.journal.find().map_err(self.unread())? {
+            recovered.extend(self.recover_interrupted(reading, records)?);
+            is_used = true;
+        }
+        if is_used {
             // Where that fails somebody looks at it once more.
             self.journal.begin_anew(&self.log).ok();
         }
-        recovered.extend(interrupted);
         Ok(recovered)
     }
 
-    fn recover_interrupted(&self, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {
-        match self.journal.find().map_err(self.unread())? {
-            None => Ok(None),
-            Some(Reading::Nothing) => self.journal.clear().map(|()| None).map_err(self.unread()),
-            Some(Reading::Newer) => Err(ApplyError::NewerJournal { path: FilePath::new(self.journal.path()) }),
-            Some(Reading::Damaged { slots }) => self.set_unread_aside(slots).map(Some),
-            Some(Reading::Found(found)) => self.recover_or_set_aside(found, records).map(Some),
+    fn recover_interrupted(&self, reading: Reading, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {
+        match reading {
+            Reading::Nothing => self.journal.clear().map(|()| None).map_err(self.unread()),
+            Reading::Newer => Err(ApplyError::NewerJournal { path: FilePath::new(self.journal.path()) }),
+            Reading::Damaged { slots } => self.set_unread_aside(slots).map(Some),
+            Reading::Found(found) => self.recover_or_set_aside(found, records),
         }
     }
 
-    /// Finishes or reverses a change. What cannot be brought to its end now is set aside.
-    fn recover_or_set_aside(&self, found: Found, records: &dyn Records) -> Result<Recovered, ApplyError> {
+    /// Finishes or reverses a change, if something is left to do. What cannot be brought to its end now is set aside.
+    fn recover_or_set_aside(&self, found: Found, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {
         let record = found.intent.meta.record.clone();
         match self.recover_found(found, records) {
             Err(ApplyError::Torn { paths, .. }) => {
                 let journal = self.set_aside()?;
-                Ok(Recovered { direction: Direction::Stuck { paths, journal }, changes: ChangeSet::default(), record })
+                let direction = Direction::Stuck { paths, journal };
+                Ok(Some(Recovered { direction, changes: ChangeSet::default(), record }))
             }
-            Ok(recovered @ Recovered { direction: Direction::Unsettled { .. }, .. }) => {
+            Ok(Some(recovered @ Recovered { direction: Direction::Unsettled { .. }, .. })) => {
                 self.set_aside()?;
-                Ok(recovered)
+                Ok(Some(recovered))
             }
             other => other,
         }
@@ -153,13 +156,13 @@ impl Applier {
             let applier = Self { journal, ..self.clone() };
             let Ok(Some(Reading::Found(found))) = applier.journal.find() else { return None };
             // What it waits for was told when it was set aside.
-            let is_over = |recovered: &Recovered| !matches!(recovered.direction, Direction::Unsettled { .. });
-            let recovered = applier.recover_found(found, records).ok().filter(is_over)?;
+            let waits = |recovered: &Recovered| matches!(recovered.direction, Direction::Unsettled { .. });
+            let recovered = applier.recover_found(found, records).ok()?;
             // Its record is like any other, so nothing has to vouch for it once the log is safe.
-            if self.sync_log().is_ok() {
+            if !recovered.as_ref().is_some_and(waits) && self.sync_log().is_ok() {
                 applier.journal.remove();
             }
-            Some(recovered)
+            recovered.filter(|recovered| !waits(recovered))
         };
         self.journal.aside().into_iter().filter_map(retry).collect()
     }
@@ -191,18 +194,20 @@ impl Applier {
         Ok(recovered)
     }
 
-    /// Carries out once more what a power cut has undone of a change that is recorded.
-    fn move_again(&self, units: &[Unit], ready: &Ready) -> Result<(), ApplyError> {
-        let Ready::Yes(inodes) = ready else { return Ok(()) };
+    /// Carries out once more what a power cut has undone of a change that is recorded; whether that was anything.
+    fn move_again(&self, units: &[Unit], ready: &Ready) -> Result<bool, ApplyError> {
+        let Ready::Yes(inodes) = ready else { return Ok(false) };
+        let mut has_moved = false;
         for (unit, inode) in units.iter().zip(inodes).filter(|(unit, _)| !self.vault.is_beside(unit.path())) {
             // Whatever else stands there is somebody's.
             let is_staged = stage::inode(unit) == *inode;
             if is_staged && state(unit, *inode) == State::Before && check::as_before(unit).is_ok() {
                 swap(unit)?;
                 clear::absorb(std::slice::from_ref(unit), &self.vault)?;
+                has_moved = true;
             }
         }
-        Ok(())
+        Ok(has_moved)
     }
 
     /// The units of a change that was found, in the slots that it had.
@@ -225,13 +230,16 @@ impl Applier {
         synced.map_err(self.unrecorded())
     }
 
-    fn recover_found(&self, found: Found, records: &dyn Records) -> Result<Recovered, ApplyError> {
+    fn recover_found(&self, found: Found, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {
         let found = found.followed(self.root.as_deref());
         let units = self.units_of(&found)?;
         let direction = if records.has(&found.intent.meta.record).map_err(self.unrecorded())? {
             // Recorded means done: what is left is to put the before-images away.
-            self.move_again(&units, &found.ready)?;
-            self.put_away(&units)
+            let is_whole = left_beside(&units).is_empty() && !self.move_again(&units, &found.ready)?;
+            match self.put_away(&units) {
+                Direction::Finished { .. } if is_whole => return Ok(None),
+                direction => direction,
+            }
         } else {
             match &found.ready {
                 Ready::Yes(inodes) => self.go_on(&found, &units, inodes, records)?,
@@ -239,7 +247,7 @@ impl Applier {
             }
         };
         let Intent { meta, changes } = found.intent;
-        Ok(Recovered { direction, changes, record: meta.record })
+        Ok(Some(Recovered { direction, changes, record: meta.record }))
     }
 
     fn unread(&self) -> impl FnOnce(io::Error) -> ApplyError {

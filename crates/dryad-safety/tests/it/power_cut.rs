@@ -35,6 +35,10 @@ impl Desk {
         self.base.join("home/workspaces/desk/oplog")
     }
 
+    fn journal(&self) -> PathBuf {
+        self.log().with_file_name("journal")
+    }
+
     fn file(&self) -> PathBuf {
         self.base.join("tree/file")
     }
@@ -48,11 +52,30 @@ impl Desk {
         head.id
     }
 
+    /// What the next start says.
+    fn recover(&self) -> Vec<String> {
+        let workspace = self.workspace();
+        workspace.recover().unwrap();
+        workspace.take_notices().into_iter().map(|notice| notice.0).collect()
+    }
+
     fn recorded(&self) -> Vec<OperationId> {
         let workspace = self.workspace();
         let log = workspace.log().unwrap();
         log.newest_first().map(|entry| entry.unwrap().head.id).collect()
     }
+}
+
+/// Something that is recorded without a change.
+fn command(desk: &Desk) -> Operation {
+    let command = CommandSpec {
+        command: "true".to_owned(),
+        cwd: FilePath::new(&desk.base),
+        env: BTreeMap::new(),
+        shell: "/bin/sh".to_owned(),
+        timeout_seconds: 1,
+    };
+    Operation { head: crate::new_head("Run"), effect: OperationEffect::Command { command } }
 }
 
 fn length(file: &Path) -> u64 {
@@ -70,15 +93,13 @@ fn a_record_cut_at_any_byte_is_written_again() {
     let synced = length(&desk.log());
     let second = desk.write("second\n");
     let whole = fs::read(desk.log()).unwrap();
-    let settled = desk.log().with_file_name("journal.settled");
-    let journal = fs::read(&settled).unwrap();
+    let place = desk.journal();
+    let journal = fs::read(&place).unwrap();
     for left in synced..whole.len() as u64 {
         fs::write(desk.log(), &whole).unwrap();
-        fs::write(&settled, &journal).unwrap();
+        fs::write(&place, &journal).unwrap();
         cut(&desk.log(), left);
-        let workspace = desk.workspace();
-        workspace.recover().unwrap();
-        let notices: Vec<String> = workspace.take_notices().into_iter().map(|notice| notice.0).collect();
+        let notices = desk.recover();
         assert_eq!(notices.last().unwrap(), "recorded a change again that a power cut had erased: Write");
         assert_eq!(desk.recorded(), [second.clone(), first.clone()], "{left} bytes were left");
         desk.workspace().recover().unwrap();
@@ -90,17 +111,22 @@ fn a_record_cut_at_any_byte_is_written_again() {
 }
 
 #[test]
-fn a_log_that_lost_more_than_its_last_record_says_so() {
+fn a_log_that_lost_everything_gets_back_what_the_journal_has_and_says_what_is_gone() {
     let desk = Desk::new();
-    desk.write("first\n");
+    let first = desk.write("first\n");
     let second = desk.write("second\n");
     cut(&desk.log(), 0);
-    let workspace = desk.workspace();
-    workspace.recover().unwrap();
-    let notices: Vec<String> = workspace.take_notices().into_iter().map(|notice| notice.0).collect();
+    let erased = "recorded a change again that a power cut had erased: Write";
+    assert_eq!((desk.recover(), desk.recorded()), (vec![erased.to_owned(); 2], vec![second, first]));
+    let third = desk.write("third\n");
+    desk.workspace().record(&command(&desk)).unwrap();
+    let fourth = desk.write("fourth\n");
+    let synced = length(&desk.log());
+    cut(&desk.log(), synced - 1300);
+    let notices = desk.recover();
     let told = "bytes of the operation log before it are gone as well";
-    assert!(notices.last().is_some_and(|notice| notice.contains(told)), "{notices:?}");
-    assert_eq!(desk.recorded(), [second]);
+    assert!(notices.iter().any(|notice| notice.contains(told)), "{notices:?}");
+    assert_eq!(desk.recorded().get(..2), Some([fourth, third].as_slice()));
 }
 
 #[test]
@@ -118,23 +144,12 @@ fn the_next_change_writes_the_lost_record_first() {
 fn a_machine_started_anew_looks_once_and_adds_nothing_that_is_there() {
     let desk = Desk::new();
     desk.write("first\n");
-    let settled = desk.log().with_file_name("journal.settled");
-    // The promise is not synced either: without it nobody knows how long the log was.
-    cut(&settled, length(&settled) - 1);
+    // The end is not synced either: without it nobody knows whether the change is over.
+    cut(&desk.journal(), length(&desk.journal()) - 1);
     for _ in 0..40 {
-        let command = CommandSpec {
-            command: "true".to_owned(),
-            cwd: FilePath::new(&desk.base),
-            env: BTreeMap::new(),
-            shell: "/bin/sh".to_owned(),
-            timeout_seconds: 1,
-        };
-        let operation = Operation { head: crate::new_head("Run"), effect: OperationEffect::Command { command } };
-        desk.workspace().record(&operation).unwrap();
+        desk.workspace().record(&command(&desk)).unwrap();
     }
-    let workspace = desk.workspace();
-    workspace.recover().unwrap();
-    assert_eq!(workspace.take_notices(), []);
+    assert_eq!(desk.recover(), Vec::<String>::new());
     assert_eq!(desk.recorded().len(), 41);
-    assert_eq!(length(&settled), 0, "it is not needed any more");
+    assert_eq!(length(&desk.journal()), 0, "it is not needed any more");
 }

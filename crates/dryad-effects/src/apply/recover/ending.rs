@@ -66,8 +66,7 @@ impl Applier {
 
     /// Settles a change that is recorded.
     pub(super) fn put_away(&self, units: &[Unit]) -> Direction {
-        let journal = self.journal.reopen().map_err(self.unread());
-        match journal.and_then(|journal| self.settle(units, journal)) {
+        match self.absorb(units).and_then(|()| self.journal.begin_anew(&self.log).map_err(self.unrecorded())) {
             Ok(()) => Direction::Finished { written: Vec::new(), lost: Vec::new() },
             Err(failure) => Direction::Unsettled { slots: left_beside(units), why: failure.reason() },
         }
