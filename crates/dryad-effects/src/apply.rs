@@ -109,7 +109,7 @@ pub struct Applier {
     root: Option<PathBuf>,
     log: PathBuf,
     vault: Vault,
-    /// Whether the last settled change has been looked at: a power cut ends the process, so once is enough.
+    /// Whether the changes that are over have been looked at: a power cut ends the process, so once is enough.
     has_looked: Arc<AtomicBool>,
 }
 

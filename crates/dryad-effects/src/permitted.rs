@@ -141,6 +141,14 @@ pub fn require_entries(directory: &Path) -> io::Result<()> {
     entries_refused(directory).map_err(Into::into)
 }
 
+/// Fails as adding to this file would, which is made if it is not there.
+pub fn require_growth(path: &Path) -> io::Result<()> {
+    match accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS) {
+        Err(Errno::NOENT) => require_entries(path.parent().unwrap_or(path)),
+        other => other.map_err(Into::into),
+    }
+}
+
 fn entries_refused(directory: &Path) -> Result<(), Errno> {
     accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
 }

@@ -15,7 +15,7 @@ use dryad_effects::contents::Contents;
 use dryad_effects::identity;
 use dryad_effects::lock::Lock;
 use dryad_effects::opened;
-use dryad_effects::permitted::require_entries;
+use dryad_effects::permitted::require_growth;
 use dryad_effects::record_file::make_private_directory;
 use dryad_effects::texts::Texts;
 use dryad_effects::vault::{Vault, VaultError};
@@ -183,11 +183,10 @@ impl Workspace {
 
     /// Fails as [`apply`](Self::apply) would if nothing can be recorded here.
     pub(crate) fn require_writable(&self) -> Result<(), WorkspaceError> {
-        let state = &self.opened()?.state;
+        let journal = self.opened()?.state.join("journal");
         self.log()?.require_known_version()?;
-        require_entries(state).map_err(|source| {
-            let path = FilePath::new(state.join("journal"));
-            ApplyError::Io { step: "record the change in", path, source }.into()
+        require_growth(&journal).map_err(|source| {
+            ApplyError::Io { step: "record the change in", path: FilePath::new(&journal), source }.into()
         })
     }
 
