@@ -202,10 +202,7 @@ impl Applier {
         let batch = batch.map(|batch| FilePath::new(batch.directory()));
         let borne = request.borne.in_place(request.changes);
         let meta = Meta { record: request.record.to_owned(), slots, root, batch, borne };
-        self.journal.begin(&meta, request.changes, &self.log).map_err(|source| {
-            self.journal.clear().ok();
-            record_failed(&self.journal)(source)
-        })
+        self.journal.begin(&meta, request.changes, &self.log).map_err(record_failed(&self.journal))
     }
 
     /// Puts everything new into its slot and makes it durable; returns the inodes of what lies there.

@@ -87,35 +87,31 @@ impl Journal {
 
     /// Writes an intent; what comes back takes the rest. The change will be recorded in `log`.
     pub(crate) fn begin(&self, meta: &Meta, changes: &ChangeSet, log: &Path) -> io::Result<OpenJournal> {
-        let (mut journal, mut bytes) = self.open(log)?;
-        section(&mut bytes, &serde_json::to_vec(meta)?);
-        if bytes.len() > PIECE {
-            disk::write(&mut journal.file, &bytes)?;
-            bytes = Vec::new();
+        let (mut journal, before) = self.open(log)?;
+        match journal.write_intent(meta, changes, before == 0) {
+            Ok(()) => Ok(journal),
+            Err(error) => {
+                disk::truncate(&journal.file, before).ok();
+                Err(error)
+            }
         }
-        section(&mut bytes, &change_codec::encode(changes));
-        disk::write(&mut journal.file, &bytes)?;
-        Ok(journal)
     }
 
-    /// Opens the file that is to hold a change; what has to stand before that.
-    fn open(&self, log: &Path) -> io::Result<(OpenJournal, Vec<u8>)> {
+    /// Opens the file that is to hold a change; how long it is.
+    fn open(&self, log: &Path) -> io::Result<(OpenJournal, u64)> {
         let file = disk::open_journal(&self.path)?;
-        let before = match file.metadata()?.len() {
-            // Where that fails it goes on growing.
-            LONG.. if self.begin_anew(log).is_ok() => 0,
-            before => before,
-        };
-        if before == 0 {
-            return Ok((OpenJournal { file, vouches: false }, MAGIC.to_vec()));
-        }
+        let before = file.metadata()?.len();
         let last = End::last_of(&file, before)?;
         if last.is_none() && !Self::is_at_rest(&file, before)? {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
+        // Where that fails it goes on growing.
+        if before > LONG && self.begin_anew(log).is_ok() {
+            return Ok((OpenJournal { file, vouches: true }, 0));
+        }
         // Others may have added records of their own since.
         let vouches = last.and_then(|end| end.log_length).is_some_and(|then| length(log).is_ok_and(|now| now == then));
-        Ok((OpenJournal { file, vouches }, Vec::new()))
+        Ok((OpenJournal { file, vouches }, before))
     }
 
     /// Notes that everything lies ready.
@@ -234,6 +230,19 @@ impl Journal {
     /// Where the journal lies.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+impl OpenJournal {
+    fn write_intent(&mut self, meta: &Meta, changes: &ChangeSet, is_first: bool) -> io::Result<()> {
+        let mut bytes = if is_first { MAGIC.to_vec() } else { Vec::new() };
+        section(&mut bytes, &serde_json::to_vec(meta)?);
+        if bytes.len() > PIECE {
+            disk::write(&mut self.file, &bytes)?;
+            bytes = Vec::new();
+        }
+        section(&mut bytes, &change_codec::encode(changes));
+        disk::write(&mut self.file, &bytes)
     }
 }
 

@@ -56,9 +56,9 @@ impl End {
         Ok(bytes)
     }
 
-    /// The end that these bytes are.
+    /// The end that this section is. Inodes are a list.
     fn of(section: Section<'_>) -> Option<Self> {
-        section.whole().and_then(|json| serde_json::from_slice(json).ok())
+        section.whole().filter(|json| json.starts_with(b"{")).and_then(|json| serde_json::from_slice(json).ok())
     }
 
     /// The end that a file ends with, if it does.

@@ -157,6 +157,16 @@ fn the_log_needs_no_sync_while_it_holds_nothing_else() {
 }
 
 #[test]
+fn a_long_journal_with_a_change_in_flight_stays() {
+    let desk = Desk::new();
+    drop(desk.begin(&"x".repeat(80_000)));
+    let bytes = desk.bytes();
+    let meta = Meta { record: String::new(), slots: Vec::new(), root: None, batch: None, borne: Vec::new() };
+    assert!(desk.journal.begin(&meta, &ChangeSet::default(), &desk.log).is_err());
+    assert_eq!(desk.bytes(), bytes);
+}
+
+#[test]
 fn a_long_journal_begins_anew() {
     let desk = Desk::new();
     let record = "x".repeat(5000);
