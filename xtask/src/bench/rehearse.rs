@@ -9,7 +9,7 @@ use super::tree;
 use crate::repository::Repository;
 use anyhow::Result;
 
-const FIGURES: [Figure; 21] = [
+const FIGURES: [Figure; 22] = [
     ("`true` rehearsed, beside run (p10)", "ms", "true_rehearsed", Some("true_plain"), Limit::Times(147.0)),
     ("`true` rehearsed, more than run (p10)", "ms", "true_more", None, Limit::AtMost(6.0)),
     ("grep -r, 50,000 files, beside run", "ms", "grep_rehearsed", Some("grep_plain"), Limit::Times(1.8)),
@@ -23,6 +23,7 @@ const FIGURES: [Figure; 21] = [
     ("the same, beside a bare layer", "ms", "layered_status_rehearsed", Some("layered_status_bare"), Limit::Times(1.2)),
     ("the same in a warm rehearsal", "ms", "layered_status_warm", Some("layered_status_plain"), Limit::Times(1.3)),
     ("cargo build, incremental, beside run", "ms", "build_rehearsed", Some("build_plain"), Limit::Times(1.1)),
+    ("the same, until the command is over", "ms", "build_played", Some("build_plain"), Limit::None),
     ("the same, beside a bare layer", "ms", "build_rehearsed", Some("build_bare"), Limit::Times(1.2)),
     ("the same of a crate of one line", "ms", "tiny_rehearsed", Some("tiny_plain"), Limit::None),
     ("change set of 10,000 modified files", "ms", "capture", None, Limit::AtMost(400.0)),

@@ -71,6 +71,8 @@ struct Times {
     plain: Vec<f64>,
     bare: Vec<f64>,
     rehearsed: Vec<f64>,
+    /// The part of a rehearsal until the command is over.
+    played: Vec<f64>,
 }
 
 /// Runs a command each way, round by round.
@@ -82,6 +84,7 @@ async fn alternate(place: &Place, command: &str, root: &Path, rounds: usize) -> 
         times.bare.push(place.in_bare_layer(&request).await);
         let (elapsed, done) = place.rehearse(&request).await;
         times.rehearsed.push(elapsed);
+        times.played.push(f64::from(u32::try_from(done.outcome.duration_ms).unwrap()));
         done.discard();
     }
     times
@@ -118,7 +121,8 @@ async fn prepare_repository(place: &Place, tree: &Path) -> PathBuf {
 }
 
 fn add_medians(figures: &mut Map<String, Value>, name: &str, times: Times) {
-    for (way, times) in [("plain", times.plain), ("bare", times.bare), ("rehearsed", times.rehearsed)] {
+    let ways = [("plain", times.plain), ("bare", times.bare), ("rehearsed", times.rehearsed), ("played", times.played)];
+    for (way, times) in ways {
         add(figures, &format!("{name}_{way}"), share(times, 0.5));
     }
 }
