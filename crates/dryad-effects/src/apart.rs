@@ -1,5 +1,5 @@
-//! Lays directories apart on the disk that have nothing to do with each other: those of the slots of a large change, layers
-//! of rehearsals.
+//! Lays directories apart on the disk that have nothing to do with each other: those of contents in the vault, of the slots
+//! of a large change, of layers.
 //!
 //! ext4 puts a directory beside the one that it is in, and a file beside its directory. Where many files were removed
 //! lately, and without a journal for minutes, each new one passes over all of their inodes: thousands of them take

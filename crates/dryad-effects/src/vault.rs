@@ -137,7 +137,7 @@ impl Vault {
         for shard in shards {
             let may_enter = || accessat(CWD, shard.as_path(), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS);
             let entered = match may_enter() {
-                Err(rustix::io::Errno::NOENT) => layout::make_directory(&shard).and_then(|()| Ok(may_enter()?)),
+                Err(rustix::io::Errno::NOENT) => self.layout.make(&shard).and_then(|()| Ok(may_enter()?)),
                 other => other.map_err(io::Error::from),
             };
             entered.map_err(|error| (shard.clone(), error))?;

@@ -4,6 +4,7 @@
 
 use super::error::{VaultError, io_error};
 use super::is_gone;
+use crate::apart::lay_apart;
 use dryad_protocol::image::BlobId;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder};
@@ -74,7 +75,17 @@ impl Layout {
     /// Makes the directory for this content.
     pub(super) fn make_shard(&self, id: BlobId) -> Result<(), VaultError> {
         let shard = self.shard(id);
-        make_directory(&shard).map_err(io_error("make", &shard))
+        self.make(&shard).map_err(io_error("make", &shard))
+    }
+
+    /// Makes a directory of contents, and first that of all of them if there is none yet: contents have nothing to do with
+    /// each other, so these lie apart.
+    pub(super) fn make(&self, shard: &Path) -> io::Result<()> {
+        if !self.blobs.is_dir() {
+            make_directory(&self.blobs)?;
+            lay_apart(&self.blobs);
+        }
+        make_directory(shard)
     }
 
     /// Makes a file under a fresh temporary name by `make`, which fails if the name is taken.
@@ -90,6 +101,7 @@ impl Layout {
                 // Another may have made the directory by now, so that asking whether it is there tells nothing.
                 Err(error) if is_gone(&error) && !has_directory => {
                     make_directory(&self.blobs)?;
+                    lay_apart(&self.blobs);
                     has_directory = true;
                 }
                 Err(error) => return Err(error),
