@@ -109,6 +109,14 @@ pub(crate) fn sync(file: &File) -> io::Result<()> {
     Ok(())
 }
 
+/// The same for the file at this path, if it is there.
+pub(crate) fn sync_existing(path: &Path) -> io::Result<()> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        file => sync(&file?),
+    }
+}
+
 /// Writes a file's data out, without making its name or length durable: the next sync of any file on the
 /// same file system does that, where [`commits_in_order`].
 pub(crate) fn write_out(file: &File) -> io::Result<()> {

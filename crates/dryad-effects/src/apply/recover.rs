@@ -223,11 +223,7 @@ impl Applier {
     }
 
     fn sync_log(&self) -> Result<(), ApplyError> {
-        let synced = match std::fs::File::open(&self.log) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            log => log.and_then(|log| disk::sync(&log)),
-        };
-        synced.map_err(self.unrecorded())
+        disk::sync_existing(&self.log).map_err(self.unrecorded())
     }
 
     fn recover_found(&self, found: Found, records: &dyn Records) -> Result<Option<Recovered>, ApplyError> {

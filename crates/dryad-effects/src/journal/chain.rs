@@ -151,10 +151,7 @@ impl Journal {
     /// Makes the log durable, so that nothing has to vouch for its records, and empties the journal. No change may be in
     /// flight.
     pub(crate) fn begin_anew(&self, log: &Path) -> io::Result<()> {
-        match File::open(log) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            log => disk::sync(&log?)?,
-        }
+        disk::sync_existing(log)?;
         match OpenOptions::new().write(true).open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             file => disk::truncate(&file?, 0),
